@@ -1,0 +1,9 @@
+# wd_unit_test(NAME SOURCES... LIBS libs...): a cmocka program, run by ctest.
+# The program is one file of tests/unit/ROOM/ (test_NAME.c) with what it needs.
+function(wd_unit_test name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+    add_executable(test_${name} ${arg_SOURCES})
+    target_link_libraries(test_${name} PRIVATE wd_options ${arg_LIBS} cmocka)
+    add_test(NAME unit.${name} COMMAND test_${name})
+    set_tests_properties(unit.${name} PROPERTIES TIMEOUT 120)
+endfunction()
