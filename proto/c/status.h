@@ -98,7 +98,7 @@ typedef enum wd_reason {
  * failed, what to do; it never holds a secret. */
 typedef struct wd_error {
     wd_status status;
-    wd_reason reason;        /* WD_REASON_NONE: not decided yet; becomes BUG on the wire */
+    wd_reason reason; /* WD_REASON_NONE: not decided yet; becomes BUG on the wire */
     uint64_t retry_after_ms; /* 0: do not retry by the clock */
     char msg[WD_ERROR_MSG_BYTES];
 } wd_error;
@@ -130,8 +130,7 @@ wd_status wd_reason_status(wd_reason reason);
     } while (0)
 
 /* A programming error ends the process, in release builds too. Never for input. */
-#define WD_ASSERT(cond)                                                                \
-    ((cond) ? (void)0 : wd_assert_failed(#cond, __FILE__, __LINE__))
+#define WD_ASSERT(cond) ((cond) ? (void)0 : wd_assert_failed(#cond, __FILE__, __LINE__))
 _Noreturn void wd_assert_failed(const char *cond, const char *file, int line);
 
 #endif

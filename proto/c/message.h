@@ -1,0 +1,35 @@
+/* message.h - protobuf messages from strangers, decoded within bounds.
+ *
+ * protobuf-c checks neither UTF-8 nor embedded NULs (which would cut a string short)
+ * nor how much memory a message takes; this does.
+ *
+ * Threads: any.  Owns: a decoded message lives in its budget. */
+#ifndef WD_MESSAGE_H
+#define WD_MESSAGE_H
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "proto/c/alloc.h"
+#include "proto/c/buffer.h"
+#include "proto/c/span.h"
+#include "proto/c/status.h"
+
+/* Messages within messages, deepest. Ours need 4; the plugin refuses recursive types. */
+#define WD_MESSAGE_DEPTH 32U
+
+/* Decodes `bytes` as a message of type `type`. Every string in it is then UTF-8 without
+ * a NUL. Freed by wd_budget_free(budget), in no other way. Enums may still hold numbers
+ * that have no name: check them where they are used.
+ * Errors: MALFORMED (not protobuf, wrong wire type, not UTF-8, too deep);
+ *         FIELD_INVALID (a NUL inside a string); the text names the field.
+ *         TOO_LARGE (the budget is spent). */
+WD_MUST_USE wd_status wd_message_decode(const ProtobufCMessageDescriptor *type,
+                                        wd_span bytes, wd_budget *budget,
+                                        ProtobufCMessage **ret_message, wd_error *err);
+
+/* Appends the encoded message.
+ * Errors: CAPACITY (out of memory; `out` is unchanged). */
+WD_MUST_USE wd_status wd_message_encode(const ProtobufCMessage *message, wd_buffer *out,
+                                        wd_error *err);
+
+#endif

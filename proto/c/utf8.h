@@ -1,0 +1,31 @@
+/* utf8.h - whether bytes are text, and making them so.
+ *
+ * Threads: any.  Owns: nothing.
+ * Source:  Unicode 15, table 3-7 (well-formed sequences), and section 3.9 (one U+FFFD
+ *          for each maximal part of an ill-formed sequence). */
+#ifndef WD_UTF8_H
+#define WD_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proto/c/buffer.h"
+#include "proto/c/span.h"
+#include "proto/c/status.h"
+
+/* Whether all of `text` is well-formed UTF-8 (NUL is well-formed). Otherwise
+ * *ret_bad_at, which may be NULL, is the offset of the first byte that is not. */
+bool wd_utf8_valid(wd_span text, size_t *ret_bad_at);
+
+/* Appends `text` with U+FFFD in place of what is not UTF-8. false: out of memory. */
+WD_MUST_USE bool wd_utf8_append_lossy(wd_buffer *out, wd_span text);
+
+/* The longest prefix of at most `max` bytes that splits no well-formed sequence; in
+ * bytes. For cutting text to fit. */
+size_t wd_utf8_cut(wd_span text, size_t max);
+
+/* How many leading bytes only continue a sequence that was cut off before them (at
+ * most 3). For keeping the tail of a text. */
+size_t wd_utf8_skip(wd_span text);
+
+#endif
