@@ -1,0 +1,56 @@
+/* writer.h - the one thread that changes the store: jobs in, groups committed, done.
+ *
+ * Threads: submit from any thread. `apply` and `done` run on the writer's thread.
+ * Owns:    a job from submit until its `done` is called.
+ * Source:  docs/architecture.md, "Store". No linger: what has queued while the last
+ *          commit ran is the next group. */
+#ifndef WD_STORE_WRITER_H
+#define WD_STORE_WRITER_H
+
+#include <stdbool.h>
+
+#include "proto/c/cleanup.h"
+#include "proto/c/status.h"
+#include "store/store.h"
+
+/* Embed it in your own struct, fill apply and done, submit. */
+typedef struct wd_store_job {
+    struct wd_store_job *next; /* the queue's */
+
+    /* Makes the changes, inside a savepoint: if it fails, its changes alone are undone
+     * and the others of its group go on. Runs again when the group is written again, so
+     * it changes nothing but the store. */
+    wd_status (*apply)(wd_store *store, struct wd_store_job *job, wd_error *err);
+
+    /* After the commit, or after the failure: hands the job on to its next owner and
+     * returns at once. May free the job. */
+    void (*done)(struct wd_store_job *job);
+
+    /* The begin row of a call that changes something: refused with AUDIT_UNWRITABLE
+     * while free space is below the reserve. Ends, revocations and refusals are not. */
+    bool refusable;
+
+    /* Set before `done`. OK: durable. Else what `apply` answered, or UNAVAILABLE /
+     * AUDIT_UNWRITABLE when the group could not be committed. */
+    wd_status status;
+    wd_error error;
+} wd_store_job;
+
+typedef struct wd_writer wd_writer;
+
+/* Starts the thread. `store` is its own until wd_writer_stop. */
+WD_MUST_USE wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer,
+                                      wd_error *err);
+
+/* Queues a job. Never blocks, never fails. Not after wd_writer_stop. */
+void wd_writer_submit(wd_writer *writer, wd_store_job *job);
+
+/* Writes what is queued, ends the thread, frees the writer. NULL is fine. */
+void wd_writer_stop(wd_writer *writer);
+WD_DEFINE_AUTO(wd_writer, wd_writer_stop)
+
+/* For programs without a writer thread (init, profile new, tokctl): applies one job and
+ * commits it, here and now; `done` may be NULL. Returns job->status, copies its error. */
+WD_MUST_USE wd_status wd_store_run(wd_store *store, wd_store_job *job, wd_error *err);
+
+#endif
