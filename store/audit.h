@@ -72,8 +72,12 @@ WD_MUST_USE wd_status wd_audit_append(wd_store *store, const wd_audit_row *row,
 /* The newest row that is durable. */
 wd_head wd_audit_head(wd_store *store);
 
-/* Called for each row; its text lives until the call returns. false: enough. */
-typedef bool wd_audit_each(void *arg, const wd_audit_row *row);
+/* Where rows go. `row` is called for each; its text lives until the call returns.
+ * false: enough. */
+typedef struct wd_audit_sink {
+    bool (*row)(void *arg, const wd_audit_row *row);
+    void *arg;
+} wd_audit_sink;
 
 /* What QueryRequest says. NULL, "" or 0: no such filter. */
 typedef struct wd_audit_filter {
@@ -95,12 +99,12 @@ typedef struct wd_audit_filter {
  * Errors: INVALID_ARGUMENT  FIELD_INVALID: limit, or a number out of range
  *         DATA_LOSS         the database is damaged */
 WD_MUST_USE wd_status wd_audit_query(wd_reader *reader, const wd_audit_filter *filter,
-                                     wd_audit_each *each, void *arg,
-                                     uint64_t *ret_next_seq, wd_error *err);
+                                     const wd_audit_sink *sink, uint64_t *ret_next_seq,
+                                     wd_error *err);
 
-/* The newest `n` rows that pass the filter's other parts, oldest of them first. */
+/* The newest `limit` rows that pass the filter, oldest of them first. */
 WD_MUST_USE wd_status wd_audit_tail(wd_reader *reader, const wd_audit_filter *filter,
-                                    wd_audit_each *each, void *arg, wd_error *err);
+                                    const wd_audit_sink *sink, wd_error *err);
 
 /* The newest row, as this reader sees it. */
 WD_MUST_USE wd_status wd_audit_read_head(wd_reader *reader, wd_head *ret_head,
@@ -115,7 +119,6 @@ WD_MUST_USE wd_status wd_audit_open_calls(wd_reader *reader, wd_audit_each *each
 /* The call.* rows not older than since_ms, newest first: what fills the table of known
  * call ids at start. Stops at the first older row. */
 WD_MUST_USE wd_status wd_audit_recent_calls(wd_reader *reader, int64_t since_ms,
-                                            wd_audit_each *each, void *arg,
-                                            wd_error *err);
+                                            const wd_audit_sink *sink, wd_error *err);
 
 #endif

@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/c/status.h"
-
 #define WD_TOKEN_CHARS        64U /* a whole token, without its NUL */
 #define WD_TOKEN_ID_CHARS     10U
 #define WD_TOKEN_DIGEST_BYTES 32U
@@ -40,15 +38,13 @@ typedef struct wd_token_name {
     char id[WD_TOKEN_ID_CHARS + 1];
 } wd_token_name;
 
-/* Where random bytes come from. Fills bytes[0..size). */
-typedef wd_status wd_token_random(void *arg, uint8_t *bytes, size_t size,
-                                  wd_error *err);
+/* Where random bytes come from: fills bytes[0..size). */
+typedef void wd_token_random(void *arg, void *bytes, size_t size);
 
 /* Makes a new token. `random` NULL: the kernel's. Each character is drawn uniformly (a
- * byte of 248 or more is thrown away).
- * Errors: what `random` answers. */
-WD_MUST_USE wd_status wd_token_mint(wd_token_kind kind, wd_token_random *random,
-                                    void *arg, wd_token_text *ret_text, wd_error *err);
+ * byte of 248 or more is thrown away). */
+void wd_token_mint(wd_token_kind kind, wd_token_random *random, void *arg,
+                   wd_token_text *ret_text);
 
 /* Reads a token: shape, alphabet and check digits. Says nothing of its being known.
  * False: `*ret_name` is untouched. NULL is no token. */

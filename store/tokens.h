@@ -80,11 +80,20 @@ int64_t wd_token_last_used_ms(const wd_token *token); /* 0: never */
 wd_token_state wd_token_state_at(const wd_token *token, int64_t now_ms);
 const char *wd_token_state_name(wd_token_state state); /* "active", "not_yet", ... */
 
-/* Makes a token by `spec`, and its secret, told this once. Nothing is stored yet.
+/* A token just made, with its secret, which is told this once. */
+typedef struct wd_token_issued {
+    wd_token_text text;
+    wd_token *token; /* counted */
+} wd_token_issued;
+
+/* Wipes the secret and lets the token go. */
+void wd_token_issued_done(wd_token_issued *issued);
+#define WD_AUTO_ISSUED __attribute__((cleanup(wd_token_issued_done))) wd_token_issued
+
+/* Makes a token by `spec`. Nothing is stored yet.
  * Errors: INVALID_ARGUMENT  FIELD_INVALID: names the field, the value's fault, the bound */
 WD_MUST_USE wd_status wd_token_make(const wd_token_spec *spec, int64_t now_ms,
-                                    wd_token_text *ret_text, wd_token **ret_token,
-                                    wd_error *err);
+                                    wd_token_issued *ret_issued, wd_error *err);
 
 /* Stores a token. After the commit the table knows it.
  * Errors: UNAVAILABLE AUDIT_UNWRITABLE */
@@ -97,15 +106,21 @@ WD_MUST_USE wd_status wd_tokens_insert(wd_store *store, const wd_token *token,
 WD_MUST_USE wd_status wd_tokens_revoke(wd_store *store, const char *id,
                                        const char *reason, wd_error *err);
 
-/* Issue and revoke in programs without a writer thread: with their audit rows
- * (token.issue, token.revoke) in one commit. `principal`: "local:<uid>".
- * revoke: *ret_was_live tells whether it was still good until now. */
+/* Whom a revocation concerns, and what the record says of it. */
+typedef struct wd_token_revocation {
+    const char *id;
+    const char *reason;    /* for people, up to WD_TOKEN_REASON_BYTES; "" */
+    const char *principal; /* who takes it back: "local:<uid>" */
+} wd_token_revocation;
+
+/* Issue and revoke in programs without a writer thread (init, profile new, tokctl): with
+ * the audit row (token.issue, token.revoke) in one commit. `principal`: "local:<uid>".
+ * *ret_was_live: whether the token was still good until now. */
 WD_MUST_USE wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
                                           const char *principal,
-                                          wd_token_text *ret_text, wd_token **ret_token,
-                                          wd_error *err);
-WD_MUST_USE wd_status wd_tokens_revoke_now(wd_store *store, const char *id,
-                                           const char *reason, const char *principal,
+                                          wd_token_issued *ret_issued, wd_error *err);
+WD_MUST_USE wd_status wd_tokens_revoke_now(wd_store *store,
+                                           const wd_token_revocation *revocation,
                                            bool *ret_was_live, wd_error *err);
 
 /* Called for each token, oldest first; borrowed. false: enough. */
