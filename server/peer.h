@@ -1,0 +1,64 @@
+/* peer.h - who is at the other end of a connection, and the principal behind it.
+ *
+ * A peer is one connection; a principal is a certificate's URI, whatever the number of
+ * its connections. Both are counted: the table holds one count of each while the
+ * connection lives, each call one more.
+ *
+ * Threads: any. The identity never changes; counters keep their lock private.
+ * Owns:    its identity and text. */
+#ifndef WD_SERVER_PEER_H
+#define WD_SERVER_PEER_H
+
+#include "proto/c/cleanup.h"
+#include "proto/c/status.h"
+#include "proto/tls/identity.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WD_ADDRESS_BYTES 64U /* "[::1]:40112" and the NUL */
+
+struct wd_call_ids; /* server/call_ids.h */
+
+/* One certificate URI. Lives as long as the table. */
+typedef struct wd_principal wd_principal;
+
+typedef struct wd_peer {
+    uint32_t pipe; /* the connection's number; never used twice while it lives */
+    char address[WD_ADDRESS_BYTES];
+    wd_identity identity;
+    char cert_hex[65];
+    wd_principal *principal;
+} wd_peer;
+
+typedef struct wd_peers wd_peers;
+
+wd_peers *wd_peers_new(void);
+void wd_peers_free(wd_peers *peers); /* every peer must be gone */
+WD_DEFINE_AUTO(wd_peers, wd_peers_free)
+
+/* A new connection. *ret_peer is borrowed until wd_peers_remove.
+ * Errors: RESOURCE_EXHAUSTED QUOTA: the principal has `max_connections` already
+ *         INTERNAL           no memory */
+WD_MUST_USE wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer,
+                                   uint64_t max_connections, wd_error *err);
+
+/* The peer of a connection with one count more, or NULL when it is gone. */
+wd_peer *wd_peers_find(wd_peers *peers, uint32_t pipe);
+void wd_peers_remove(wd_peers *peers, uint32_t pipe);
+void wd_peer_unref(wd_peers *peers, wd_peer *peer); /* NULL is fine */
+
+/* The principal called `uri`, made when new; NULL: no memory. */
+wd_principal *wd_peers_principal(wd_peers *peers, const char *uri);
+const char *wd_principal_uri(const wd_principal *principal);
+
+/* Calls that hold a context. add: the count with this one. */
+uint64_t wd_principal_calls_add(wd_principal *principal);
+void wd_principal_calls_remove(wd_principal *principal);
+
+/* The principal's table of call ids, locked until wd_principal_ids_unlock. Nothing else
+ * may be called in between but call_ids.h. */
+struct wd_call_ids *wd_principal_ids_lock(wd_principal *principal);
+void wd_principal_ids_unlock(wd_principal *principal);
+
+#endif
