@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""check_globals.py BUILD - fail when our objects hold a writable variable.
+
+Looked for in .data, .bss, .tdata and .tbss of every object in BUILD made of a
+hand-written file outside tests/. Const tables with pointers (.data.rel.ro) pass, and
+what globals.allow names as FILE:SYMBOL.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import tree
+
+SYMBOL = re.compile(r" O \.(?:data|bss|tdata|tbss)(?:\.(?!rel\.ro)\S*)?\s+\S+\s+(\S+)$")
+GCC_SUFFIX = re.compile(r"\.\d+$")  # a static local's number
+ALLOW = tree.ROOT / "tests/lint/globals.allow"
+
+
+def allowed() -> set[str]:
+    """The lines of globals.allow, without what follows a #."""
+    lines = (line.split("#")[0].strip() for line in ALLOW.read_text().splitlines())
+    return {line for line in lines if line}
+
+
+def objects(build: Path) -> Iterator[tuple[str, Path]]:
+    """(source, object) of every hand-written file that was compiled."""
+    ours = set(tree.files("*.c"))
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        source = Path(entry["file"])
+        if source.is_relative_to(tree.ROOT):
+            name = str(source.relative_to(tree.ROOT))
+            if name in ours and not name.startswith("tests/"):
+                yield name, build / entry["output"]
+
+
+def writable(path: Path) -> Iterator[str]:
+    """Names of the writable variables of an object file."""
+    command = ["objdump", "-t", str(path)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        if match := SYMBOL.search(line):
+            yield GCC_SUFFIX.sub("", match.group(1))
+
+
+def problems(build: Path) -> Iterator[str]:
+    """Variables that nobody allowed, and allowances that nobody needs."""
+    allow, seen = allowed(), set()
+    for source, path in objects(build):
+        if not path.exists():
+            yield f"{source}: was not built"
+            continue
+        for symbol in writable(path):
+            name = f"{source}:{symbol}"
+            seen.add(name)
+            if name not in allow:
+                yield f"{name}: a writable variable that globals.allow does not name"
+    yield from (f"{n}: allowed, but not there" for n in sorted(allow - seen))
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report("globals", sorted(set(problems(Path(sys.argv[1]))))))

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""check_mypy.py BUILD - fail when mypy --strict finds fault with a Python file.
+
+The client is checked together with the modules generated into BUILD/python.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import tree
+
+# Not ours to type: what a model or an attacker writes.
+LEFT_OUT = ("clients/python/examples/actions/", "tests/sandbox/payloads/")
+
+# Where imports start. Each group of files is checked with its own.
+GROUPS = {
+    "clients/python/": ["clients/python/src"],
+    "clients/codegen/": ["clients/codegen"],
+    "tests/lint/": ["tests/lint"],
+    "tests/": ["tests", "clients/python/src"],
+}
+
+
+def group_of(name: str) -> str:
+    """The first group whose folder holds the file."""
+    return next((g for g in GROUPS if name.startswith(g)), "")
+
+
+def main() -> int:
+    """Check each group."""
+    names = sorted({*tree.files("*.py"), *tree.scripts("python3")})
+    worst = 0
+    for group, paths in GROUPS.items():
+        mine = [n for n in names if group_of(n) == group]
+        mine = [n for n in mine if not n.startswith(LEFT_OUT)]
+        if mine:
+            env = {**os.environ, "MYPYPATH": ":".join(paths)}
+            command = ["mypy", "--config-file", "tests/lint/mypy.ini", *mine]
+            done = subprocess.run(command, cwd=tree.ROOT, env=env, check=False)
+            worst = max(worst, done.returncode)
+    for name in (n for n in names if not group_of(n)):
+        print(f"{name}: no group of check_mypy.py holds it")
+        worst = 1
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

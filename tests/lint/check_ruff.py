@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Fail when ruff finds fault with a Python file, or would format it otherwise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import tree
+
+CONFIG = "tests/lint/ruff.toml"
+
+
+def main() -> int:
+    """Check, then compare the format."""
+    names = sorted({*tree.files("*.py"), *tree.scripts("python3")})
+    worst = 0
+    for command in (["ruff", "check", "--no-cache"], ["ruff", "format", "--diff"]):
+        arguments = [*command, "--force-exclude", "--config", CONFIG, *names]
+        done = subprocess.run(arguments, cwd=tree.ROOT, check=False)
+        worst = max(worst, done.returncode)
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

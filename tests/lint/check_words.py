@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Fail on text that must not be: unfinished marks, machine paths, skipping tests."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import tree
+
+
+class Ban(NamedTuple):
+    """A pattern, the files it is banned from, and why."""
+
+    pattern: re.Pattern[str]
+    globs: tuple[str, ...]
+    why: str
+
+
+# A bracket in each pattern keeps this file from matching itself.
+BANS = (
+    Ban(
+        re.compile(r"/wor[k]/|/far[m]/|/hom[e]/[a-z]+/|/roo[t]/\."),
+        (".", ":!*.json"),
+        "a path of one machine",
+    ),
+    Ban(
+        re.compile(r"\b(TOD[O]|FIXM[E]|XX[X])\b"),
+        (".",),
+        "an unfinished mark: finish it or file it",
+    ),
+    Ban(
+        re.compile(r"pytest\.ski[p]|\bski[p]if\b|\bski[p]\(\)|importorski[p]"),
+        ("tests/*", "clients/*"),
+        "a test that skips itself",
+    ),
+    Ban(re.compile(r"[ \t]+$", re.M), ("*.c", "*.h", "*.py", "*.sh"), "trailing space"),
+)
+
+
+def problems() -> Iterator[str]:
+    """Each match, with its place."""
+    for ban in BANS:
+        for name in tree.files(*ban.globs):
+            text = tree.read(name)
+            for match in ban.pattern.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{name}:{line}: {ban.why}: {match.group().strip()}"
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report("words", problems()))

@@ -1,0 +1,1 @@
+"""What tests/run.sh runs: finds, selects and runs every test, and counts."""

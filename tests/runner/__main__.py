@@ -1,0 +1,78 @@
+"""The command line of tests/run.sh, which has its manual."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from runner.lints import LintSuite
+from runner.model import BUILD, Result, Suite, matches
+from runner.progress import Progress
+from runner.pytests import PytestSuite
+from runner.unit import UnitSuite
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="tests/run.sh", description=__doc__)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    parser.add_argument("--list", action="store_true", help="print names, run nothing")
+    parser.add_argument("--long", action="store_true", help="the long forms too")
+    return parser.parse_intermixed_args(arguments)
+
+
+def suites_for(
+    patterns: Sequence[str], progress: Progress, *, long: bool
+) -> list[tuple[str, Suite]]:
+    """The kinds of tests that the patterns can mean."""
+    lints: tuple[str, Suite] = ("lint", LintSuite(progress.doing))
+    if patterns and all(p.startswith("lint") for p in patterns):
+        return [lints]
+    return [
+        lints,
+        ("unit", UnitSuite(progress.doing)),
+        ("python", PytestSuite(progress.doing, long=long)),
+    ]
+
+
+def prepare(suites: list[tuple[str, Suite]], progress: Progress) -> list[Result]:
+    """Build and collect; what goes wrong there."""
+    problems: list[Result] = []
+    for title, suite in suites:
+        progress.title(f"preparing {title} tests")
+        problems += suite.prepare()
+    return problems
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what the command line asks for; the exit status."""
+    options = parse(arguments)
+    if options.long:
+        os.environ["WARDED_LONG"] = "1"
+    BUILD.mkdir(exist_ok=True)
+    progress = Progress()
+    suites = suites_for(options.patterns, progress, long=options.long)
+    problems = prepare(suites, progress)
+    wanted = [
+        (title, suite, [n for n in suite.names() if matches(n, options.patterns)])
+        for title, suite in suites
+    ]
+    if options.list:
+        print(*(name for _, _, names in wanted for name in names), sep="\n")
+        for problem in problems:
+            print(f"{problem.name}: {problem.output}", file=sys.stderr)
+        return 1 if problems else 0
+    progress.total = len(problems) + sum(len(names) for _, _, names in wanted)
+    for problem in problems:
+        progress.result(problem)
+    for title, suite, names in wanted:
+        if names:
+            progress.title(f"running {len(names)} {title} tests")
+        for result in suite.run(names):
+            progress.result(result)
+    return progress.close()
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,69 @@
+"""Builds: one folder under build/ for each compiler and set of sanitizers."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.model import BUILD, ROOT
+from runner.process import Done, Watcher, run
+
+BUILD_LIMIT_S = 1500.0
+
+
+@dataclass(frozen=True, slots=True)
+class Flavour:
+    """A build folder and what makes it different."""
+
+    folder: str
+    compiler: str
+    options: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """Where it is built."""
+        return BUILD / self.folder
+
+
+ASAN = Flavour("asan", "gcc", ("-DCMAKE_BUILD_TYPE=Debug", "-DWARDED_SANITIZE=address"))
+RELEASE = Flavour("release", "gcc", ("-DCMAKE_BUILD_TYPE=Release",))
+CLANG = Flavour("clang", "clang", ("-DCMAKE_BUILD_TYPE=Debug",))
+
+
+def configure(flavour: Flavour, watch: Watcher) -> Done:
+    """Run cmake; cheap when nothing changed."""
+    command = ["cmake", "-S", str(ROOT), "-B", str(flavour.path), "-G", "Ninja"]
+    compiler = f"-DCMAKE_C_COMPILER={flavour.compiler}"
+    return run([*command, compiler, *flavour.options], watch=watch)
+
+
+def build(flavour: Flavour, watch: Watcher) -> Done:
+    """Configure and build everything, as far as it goes."""
+    done = configure(flavour, watch)
+    if done.code != 0:
+        return done
+    command = ["ninja", "-C", str(flavour.path), "-k", "0"]
+    return run(command, timeout_s=BUILD_LIMIT_S, watch=watch)
+
+
+def venv(watch: Watcher) -> tuple[Path, Done | None]:
+    """The Python of the tests; made again only when its requirements change."""
+    folder, wanted = BUILD / "venv", ROOT / "tests/requirements.txt"
+    python, stamp = folder / "bin/python", folder / "made-for"
+    key = hashlib.sha256(wanted.read_bytes() + sys.version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == key:
+        return python, None
+    shutil.rmtree(folder, ignore_errors=True)
+    steps: list[list[str]] = [
+        [sys.executable, "-m", "venv", "--system-site-packages", str(folder)],
+        [str(python), "-m", "pip", "install", "-q", "-r", str(wanted)],
+    ]
+    for step in steps:
+        done = run(step, watch=watch)
+        if done.code != 0:
+            return python, done
+    stamp.write_text(key)
+    return python, None

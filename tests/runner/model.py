@@ -1,0 +1,58 @@
+"""The words of the runner: a test has a name and, once run, a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Protocol
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+
+
+class Outcome(Enum):
+    """How a test ended; a crash, a hang and an empty suite are failures."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One test that ran."""
+
+    name: str
+    outcome: Outcome
+    seconds: float = 0.0
+    output: str = ""
+
+
+class Suite(Protocol):
+    """One kind of tests."""
+
+    def prepare(self) -> list[Result]:
+        """Build what the tests need; failures come back as results."""
+
+    def names(self) -> list[str]:
+        """Every test of this kind, in the order of running."""
+
+    def run(self, wanted: Sequence[str]) -> Iterator[Result]:
+        """Run the tests that `wanted` names: a result each, whatever happens."""
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern is a part of the name; no patterns match every name.
+
+    `*` and `?` are wildcards; `[` is itself, since pytest's names hold it.
+    """
+    globs = [f"*{p.replace('[', '[[]')}*" for p in patterns]
+    return not globs or any(fnmatchcase(name, g) for g in globs)
+
+
+def failed(name: str, output: str, seconds: float = 0.0) -> Result:
+    """A failure that says why."""
+    return Result(name, Outcome.FAILED, seconds, output)
