@@ -21,12 +21,12 @@
 #include "store/store.h"
 
 #define WD_AUDIT_HASH_BYTES 32U
-#define WD_AUDIT_DETAIL_BYTES                                                          \
-    4096U                         /* longest detail; longer text of any column is cut */
+#define WD_AUDIT_TEXT_BYTES 4096U /* longest text of a column; more is cut */
+4096U                             /* longest detail; longer text of any column is cut */
 #define WD_AUDIT_QUERY_ROWS 1000U /* most rows of one answer */
 
-/* The newest row: 0 and zero bytes for an empty chain. */
-typedef struct wd_head {
+    /* The newest row: 0 and zero bytes for an empty chain. */
+    typedef struct wd_head {
     uint64_t seq;
     uint8_t hash[WD_AUDIT_HASH_BYTES];
 } wd_head;
@@ -64,8 +64,9 @@ typedef struct wd_audit_row {
 } wd_audit_row;
 
 /* Adds a row after the newest. It counts once the job's group has been committed.
- * Errors: INVALID_ARGUMENT  no event, or text that is not UTF-8
- *         UNAVAILABLE       AUDIT_UNWRITABLE: SQLite can't */
+ * What is not UTF-8 gets U+FFFD, longer text is cut, a longer `detail` becomes
+ * {"cut_bytes": N}: a record is never refused for its looks.
+ * Errors: UNAVAILABLE       AUDIT_UNWRITABLE: SQLite can't */
 WD_MUST_USE wd_status wd_audit_append(wd_store *store, const wd_audit_row *row,
                                       wd_error *err);
 
@@ -113,8 +114,8 @@ WD_MUST_USE wd_status wd_audit_read_head(wd_reader *reader, wd_head *ret_head,
 /* Calls that have a call.begin row and no call.end row of the same call id and item
  * since the last gate.start: what a crash cut off. Before this start's gate.start row is
  * written, and write what became of them in the same job as that row. */
-WD_MUST_USE wd_status wd_audit_open_calls(wd_reader *reader, wd_audit_each *each,
-                                          void *arg, wd_error *err);
+WD_MUST_USE wd_status wd_audit_open_calls(wd_reader *reader, const wd_audit_sink *sink,
+                                          wd_error *err);
 
 /* The call.* rows not older than since_ms, newest first: what fills the table of known
  * call ids at start. Stops at the first older row. */

@@ -68,12 +68,9 @@ typedef struct wd_token {
     const char *revoked_reason; /* as read from the database; "" in the table */
 } wd_token;
 
-wd_token *wd_token_ref(const wd_token *token);
-void wd_token_unref(const wd_token *token); /* NULL is fine */
-static inline void wd_auto_wd_token(wd_token **token)
-{
-    wd_token_unref(*token);
-}
+wd_token *wd_token_ref(wd_token *token);
+void wd_token_unref(wd_token *token); /* NULL is fine */
+WD_DEFINE_AUTO(wd_token, wd_token_unref)
 
 int64_t wd_token_revoked_ms(const wd_token *token);   /* 0: not revoked */
 int64_t wd_token_last_used_ms(const wd_token *token); /* 0: never */
@@ -97,8 +94,7 @@ WD_MUST_USE wd_status wd_token_make(const wd_token_spec *spec, int64_t now_ms,
 
 /* Stores a token. After the commit the table knows it.
  * Errors: UNAVAILABLE AUDIT_UNWRITABLE */
-WD_MUST_USE wd_status wd_tokens_insert(wd_store *store, const wd_token *token,
-                                       wd_error *err);
+WD_MUST_USE wd_status wd_tokens_insert(wd_store *store, wd_token *token, wd_error *err);
 
 /* Makes a revocation durable. Call wd_token_table_revoke first: that is what holds at
  * once. A token that is revoked already keeps its first time and reason.
