@@ -48,7 +48,7 @@ typedef enum wd_tool_kind {
 } wd_tool_kind;
 
 typedef struct wd_tool_config {
-    char *name;        /* unique; [a-z0-9][a-z0-9_-]*, at most 63 */
+    char *name; /* unique; [a-z0-9][a-z0-9_-]*, at most 63 */
     wd_tool_kind kind;
     char *interpreter; /* absolute path */
     char *preset;      /* seccomp preset; "default" */
@@ -60,8 +60,8 @@ typedef struct wd_config {
     wd_places places; /* store_dir as store.path says */
     char *user;       /* account of the gate */
     struct {
-        char *url;  /* tls+tcp://HOST:PORT as written */
-        char *host; /* of the url; IPv6 without brackets; "*" any */
+        char *url;     /* tls+tcp://HOST:PORT as written */
+        char *host;    /* of the url; IPv6 without brackets; "*" any */
         uint16_t port; /* 0: the kernel chooses; see run/address */
         bool tls12;
     } listen;
@@ -92,7 +92,7 @@ typedef struct wd_config {
         wd_sandbox_mode mode;
         char *reason; /* non-empty in mode external */
         uint64_t uid_base;
-        uint64_t slots; /* never 0 after load: cores + 1 is the default */
+        uint64_t slots;     /* never 0 after load: cores + 1 is the default */
         wd_text_list roots; /* absolute paths, read-only inside; may be missing */
         wd_action_limits defaults;
         wd_action_limits maxima;

@@ -49,22 +49,31 @@ wd_status wd_control_send(int control, wd_control_kind kind, int pass_fd,
     return WD_OK;
 }
 
+/* The one descriptor of a message; -1 for none. The room has space for two (padding):
+ * more than one is nothing that we send, and all of them are closed. */
 static int attached_fd(struct msghdr *header)
 {
     struct cmsghdr *part = CMSG_FIRSTHDR(header);
-    if (part == NULL || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
-        part->cmsg_len != CMSG_LEN(sizeof(int)))
+    if (part == NULL || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
         return -1;
-    int fd = -1;
-    memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    return fd;
+    int fds[2] = {-1, -1};
+    size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    if (n == 0 || n > 2)
+        return -1;
+    memcpy(fds, CMSG_DATA(part), n * sizeof(int));
+    if (n == 1)
+        return fds[0];
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    return -1;
 }
 
 static wd_status check_kind(char byte, int fd, wd_error *err)
 {
     bool carries = byte == (char)WD_CONTROL_CHANNEL;
     if (byte == 0 || strchr("XSHRKF", byte) == NULL)
-        return wd_fail(err, WD_INVALID_ARGUMENT, "control message of unknown kind 0x%02x",
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "control message of unknown kind 0x%02x",
                        (unsigned)(unsigned char)byte);
     if (carries != (fd >= 0))
         return wd_fail(err, WD_INVALID_ARGUMENT, "control message '%c' %s a descriptor",
@@ -72,7 +81,8 @@ static wd_status check_kind(char byte, int fd, wd_error *err)
     return WD_OK;
 }
 
-wd_status wd_control_receive(int control, wd_control_message *ret_message, wd_error *err)
+wd_status wd_control_receive(int control, wd_control_message *ret_message,
+                             wd_error *err)
 {
     char byte = 0;
     memset(ret_message, 0, sizeof(*ret_message));
@@ -87,7 +97,7 @@ wd_status wd_control_receive(int control, wd_control_message *ret_message, wd_er
     do {
         got = recvmsg(control, &header, MSG_CMSG_CLOEXEC);
     } while (got < 0 && errno == EINTR);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (got < 0 && errno == EAGAIN)
         return wd_fail(err, WD_UNAVAILABLE, "no control message yet");
     if (got <= 0) { /* an error means the same as the end: nobody is there */
         ret_message->kind = WD_CONTROL_END;

@@ -39,7 +39,7 @@ typedef enum wd_control_kind {
 
 typedef struct wd_control_message {
     wd_control_kind kind;
-    int fd;                               /* of 'X', close-on-exec, the reader's; else -1 */
+    int fd; /* of 'X', close-on-exec, the reader's; else -1 */
     char text[WD_CONTROL_TEXT_BYTES + 1]; /* of 'F'; else "" */
 } wd_control_message;
 

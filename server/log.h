@@ -27,8 +27,8 @@ typedef enum wd_log_level {
 } wd_log_level;
 
 typedef enum wd_log_format {
-    WD_LOG_TEXT, /* logfmt */
-    WD_LOG_JSON, /* an object a line */
+    WD_LOG_TEXT,    /* logfmt */
+    WD_LOG_JSON,    /* an object a line */
     WD_LOG_JOURNAL, /* logfmt behind the journal's <N> priority, without ts */
 } wd_log_format;
 
@@ -39,8 +39,8 @@ typedef struct wd_log_field {
     int64_t number;
 } wd_log_field;
 
-#define WD_KV(key, text)   { (key), (text) != NULL ? (text) : "-", 0 }
-#define WD_KN(key, number) { (key), NULL, (int64_t)(number) }
+#define WD_KV(key, text)   {(key), (text) != NULL ? (text) : "-", 0}
+#define WD_KN(key, number) {(key), NULL, (int64_t)(number)}
 
 /* Write one line, unless `level` is below the threshold. At least one field; an event
  * that needs none is wd_log_event. Errors in writing are ignored: a full pipe must not

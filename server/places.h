@@ -31,7 +31,8 @@ typedef struct wd_places {
  * folder, made absolute against the working directory.
  * Errors: INVALID_ARGUMENT home is empty or longer than the system allows
  *         INTERNAL         out of memory, or the working directory is gone */
-WD_MUST_USE wd_status wd_places_init(wd_places *places, const char *home, wd_error *err);
+WD_MUST_USE wd_status wd_places_init(wd_places *places, const char *home,
+                                     wd_error *err);
 
 /* Free what wd_places_init made; also of a zeroed or half-built one. */
 void wd_places_done(wd_places *places);

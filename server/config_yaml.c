@@ -1,0 +1,386 @@
+#include "server/config_yaml.h"
+
+#include "server/config_keys.h"
+
+#include <cyaml/cyaml.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_BYTES   (1U << 20)
+#define VALUE_BYTES  4096
+#define LIST_ENTRIES 1024
+#define PATH_STEPS   8
+
+/* What libcyaml says of a failure: a first line, then a backtrace from the inside out. */
+typedef struct problem {
+    char what[256];
+    size_t line;
+    size_t n_steps;
+    char steps[PATH_STEPS][64];
+    bool many_documents;
+} problem;
+
+struct wd_yaml {
+    const char *text;
+    size_t size;
+    size_t n_keys;
+    cyaml_schema_field_t *fields; /* the pool that the schema is made in */
+    cyaml_schema_value_t *entries;
+    size_t n_fields;
+    size_t n_entries;
+    cyaml_schema_value_t top;
+    wd_cell *root; /* n_keys cells; NULL: an empty file */
+    char **made;   /* every block libcyaml asked for, in order */
+    size_t n_made;
+    size_t refuse_at; /* index of the block that is not given; SIZE_MAX: none */
+};
+
+/* --- the schema, from the table of keys --------------------------------------------- */
+
+static cyaml_schema_value_t text_value(void)
+{
+    return (cyaml_schema_value_t){
+        CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, VALUE_BYTES)};
+}
+
+static cyaml_schema_value_t list_value(wd_yaml *y, cyaml_schema_value_t entry)
+{
+    cyaml_schema_value_t *kept = &y->entries[y->n_entries++];
+    *kept = entry;
+    return (cyaml_schema_value_t){.type = CYAML_SEQUENCE,
+                                  .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                                  .data_size = kept->data_size,
+                                  .sequence = {kept, 1, LIST_ENTRIES}};
+}
+
+static cyaml_schema_field_t leaf_field(wd_yaml *y, const wd_key *key, size_t index,
+                                       const char *name)
+{
+    bool list = key->type == WD_KEY_TEXTS;
+    size_t at = index * sizeof(wd_cell);
+    cyaml_schema_field_t field = {.key = name};
+    field.data_offset =
+        (uint32_t)(at + (list ? offsetof(wd_cell, items) : offsetof(wd_cell, text)));
+    field.count_offset = (uint32_t)(at + offsetof(wd_cell, n_items));
+    field.count_size = sizeof(uint32_t);
+    field.value = list ? list_value(y, text_value()) : text_value();
+    if (list) /* pointers to text, not text */
+        field.value.data_size = sizeof(char *);
+    field.value.flags |= CYAML_FLAG_OPTIONAL;
+    return field;
+}
+
+static const cyaml_schema_field_t *make_fields(wd_yaml *y, const char *prefix);
+
+/* A mapping whose cells lie in the same array as its parent's, hence offset 0. */
+static cyaml_schema_value_t group_value(wd_yaml *y, const char *prefix)
+{
+    return (cyaml_schema_value_t){.type = CYAML_MAPPING,
+                                  .flags = CYAML_FLAG_OPTIONAL,
+                                  .data_size = (uint32_t)(y->n_keys * sizeof(wd_cell)),
+                                  .mapping = {make_fields(y, prefix)}};
+}
+
+/* The cell of a list of mappings is that of its first key. */
+static cyaml_schema_field_t group_field(wd_yaml *y, size_t index, char *name,
+                                        const char *prefix)
+{
+    cyaml_schema_field_t field = {.value = group_value(y, prefix)};
+    char *brackets = strstr(name, "[]");
+    if (brackets != NULL) {
+        *brackets = '\0';
+        size_t at = index * sizeof(wd_cell);
+        field.data_offset = (uint32_t)(at + offsetof(wd_cell, items));
+        field.count_offset = (uint32_t)(at + offsetof(wd_cell, n_items));
+        field.count_size = sizeof(uint32_t);
+        field.value = list_value(y, field.value);
+    }
+    field.key = name;
+    return field;
+}
+
+static bool is_direct(const char *name, const char *prefix, const char **ret_rest)
+{
+    size_t n = strlen(prefix);
+    *ret_rest = name + n;
+    return strncmp(name, prefix, n) == 0;
+}
+
+/* Fields of the keys that start with `prefix`: leaves, and one for each next group. */
+static const cyaml_schema_field_t *make_fields(wd_yaml *y, const char *prefix)
+{
+    size_t n_keys = 0;
+    const wd_key *keys = wd_config_keys(&n_keys);
+    cyaml_schema_field_t local[32] = {{0}};
+    size_t n_local = 0;
+    char group[64] = "";
+    for (size_t i = 0; i < n_keys; i++) {
+        const char *rest = NULL;
+        if (!is_direct(keys[i].name, prefix, &rest))
+            continue;
+        const char *dot = strchr(rest, '.');
+        WD_ASSERT(n_local < 31);
+        if (dot == NULL) {
+            local[n_local++] = leaf_field(y, &keys[i], i, rest);
+            continue;
+        }
+        size_t length = (size_t)(dot + 1 - keys[i].name);
+        if (strncmp(group, keys[i].name, length) == 0 && group[length] == '\0')
+            continue; /* this group has its field */
+        (void)snprintf(group, sizeof(group), "%.*s", (int)length, keys[i].name);
+        char *name = strndup(rest, (size_t)(dot - rest));
+        WD_ASSERT(name != NULL);
+        local[n_local++] = group_field(y, i, name, group);
+    }
+    cyaml_schema_field_t *kept = &y->fields[y->n_fields];
+    memcpy(kept, local, (n_local + 1) * sizeof(local[0]));
+    y->n_fields += n_local + 1;
+    return kept;
+}
+
+/* --- what libcyaml tells ------------------------------------------------------------ */
+
+static void keep_step(problem *p, const char *text)
+{
+    char name[64] = "";
+    size_t line = 0;
+    unsigned entry = 0;
+    if (p->n_steps == PATH_STEPS)
+        return;
+    char *step = p->steps[p->n_steps];
+    if (sscanf(text, " in mapping field '%63[^']' (line: %zu", name, &line) == 2)
+        (void)snprintf(step, sizeof(p->steps[0]), "%s", name);
+    else if (sscanf(text, " in sequence entry '%u' (line: %zu", &entry, &line) == 2)
+        (void)snprintf(step, sizeof(p->steps[0]), "[%u]", entry);
+    else if (sscanf(text, " in mapping (line: %zu", &line) != 1)
+        return;
+    if (*step != '\0')
+        p->n_steps++;
+    if (p->line == 0)
+        p->line = line;
+}
+
+__attribute__((format(printf, 3, 0))) static void on_log(cyaml_log_t level, void *ctx,
+                                                         const char *fmt, va_list args)
+{
+    problem *p = ctx;
+    char text[512];
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    text[strcspn(text, "\n")] = '\0';
+    if (level != CYAML_LOG_ERROR)
+        p->many_documents |= strstr(text, "documents after first") != NULL;
+    else if (strncmp(text, "Load: ", 6) != 0)
+        keep_step(p, text);
+    else if (p->what[0] == '\0' && strstr(text, "Backtrace") == NULL)
+        (void)snprintf(p->what, sizeof(p->what), "%.250s", text + 6);
+}
+
+static void *on_memory(void *ctx, void *block, size_t size)
+{
+    wd_yaml *y = ctx;
+    if (size == 0 || block != NULL)
+        return cyaml_mem(NULL, block, size);
+    char **made = reallocarray(y->made, y->n_made + 1, sizeof(char *));
+    if (made == NULL)
+        return NULL;
+    y->made = made;
+    if (y->n_made == y->refuse_at)
+        return NULL;
+    return made[y->n_made++] = cyaml_mem(NULL, NULL, size);
+}
+
+static cyaml_err_t run(wd_yaml *y, problem *p, cyaml_data_t **ret_data)
+{
+    cyaml_config_t config = {.log_fn = on_log,
+                             .log_ctx = p,
+                             .mem_fn = on_memory,
+                             .mem_ctx = y,
+                             .log_level = CYAML_LOG_NOTICE,
+                             .flags = CYAML_CFG_NO_ALIAS};
+    return cyaml_load_data((const uint8_t *)y->text, y->size, &config, &y->top,
+                           ret_data, NULL);
+}
+
+/* --- failures, for people ----------------------------------------------------------- */
+
+static void format_path(const problem *p, const char *last, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = p->n_steps; i-- > 0 && used < size;) {
+        const char *dot = used > 0 && p->steps[i][0] != '[' ? "." : "";
+        used += (size_t)snprintf(out + used, size - used, "%s%s", dot, p->steps[i]);
+    }
+    if (last[0] != '\0' && used < size)
+        (void)snprintf(out + used, size - used, "%s%s", used > 0 ? "." : "", last);
+}
+
+/* "in_flight, frame_bytes, ..." of the keys under `path`, with [N] read as []. */
+static void list_keys(const char *path, char *out, size_t size)
+{
+    char prefix[128];
+    size_t n = 0;
+    for (; *path != '\0' && n + 3 < sizeof(prefix); path++)
+        if (*path < '0' || *path > '9' || n == 0 || prefix[n - 1] != '[')
+            prefix[n++] = *path;
+    if (n > 0)
+        prefix[n++] = '.';
+    prefix[n] = '\0';
+    size_t n_keys = 0;
+    size_t used = 0;
+    const wd_key *keys = wd_config_keys(&n_keys);
+    const char *before = "";
+    for (size_t i = 0; i < n_keys && used < size; i++) {
+        const char *rest = NULL;
+        if (!is_direct(keys[i].name, prefix, &rest))
+            continue;
+        size_t length = strcspn(rest, ".[");
+        if (strncmp(before, rest, length) == 0 && strcspn(before, ".[") == length)
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s",
+                                 used > 0 ? ", " : "", (int)length, rest);
+        before = rest;
+    }
+}
+
+static wd_status refuse(const problem *p, cyaml_err_t code, wd_error *err)
+{
+    char path[128];
+    char keys[256] = "";
+    if (code == CYAML_ERR_INVALID_KEY) {
+        format_path(p, "", path, sizeof(path));
+        list_keys(path, keys, sizeof(keys));
+        const char *colon = strrchr(p->what, ' ');
+        const char *name = colon != NULL ? colon + 1 : "?";
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "%zu: %s%s%.60s: unknown key; allowed: %s", p->line, path,
+                       path[0] != '\0' ? "." : "", name, keys);
+    }
+    format_path(p, "", path, sizeof(path));
+    const char *what = p->what[0] != '\0' ? p->what : cyaml_strerror(code);
+    if (code == CYAML_ERR_ALIAS)
+        what = "aliases (*name) are not allowed: write the value out";
+    return wd_fail(err, WD_INVALID_ARGUMENT, "%zu: %s: %s", p->line,
+                   path[0] != '\0' ? path : "file", what);
+}
+
+/* --- the door ----------------------------------------------------------------------- */
+
+static wd_yaml *yaml_new(const char *text, size_t size)
+{
+    wd_yaml *y = calloc(1, sizeof(*y));
+    WD_ASSERT(y != NULL);
+    (void)wd_config_keys(&y->n_keys);
+    y->text = text;
+    y->size = size;
+    y->refuse_at = SIZE_MAX;
+    y->fields = calloc(y->n_keys * 3, sizeof(*y->fields));
+    y->entries = calloc(y->n_keys, sizeof(*y->entries));
+    WD_ASSERT(y->fields != NULL && y->entries != NULL);
+    y->top = group_value(y, "");
+    y->top.flags = CYAML_FLAG_POINTER;
+    return y;
+}
+
+wd_status wd_yaml_load(const char *text, size_t size, wd_yaml **ret_yaml, wd_error *err)
+{
+    if (size > FILE_BYTES)
+        return wd_fail(err, WD_INVALID_ARGUMENT, "1: file: larger than %u bytes",
+                       FILE_BYTES);
+    WD_AUTO(wd_yaml) *y = yaml_new(text, size);
+    problem p = {0};
+    cyaml_data_t *data = NULL;
+    cyaml_err_t code = run(y, &p, &data);
+    if (code != CYAML_OK)
+        return refuse(&p, code, err);
+    y->root = data;
+    if (p.many_documents)
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "1: file: more than one document; remove what follows \"---\"");
+    *ret_yaml = WD_STEAL(y);
+    return WD_OK;
+}
+
+static void free_names(cyaml_schema_field_t *fields, size_t n)
+{
+    size_t n_keys = 0;
+    (void)wd_config_keys(&n_keys);
+    for (size_t i = 0; i < n; i++) {
+        const cyaml_schema_value_t *v = &fields[i].value;
+        bool group = v->type == CYAML_MAPPING ||
+                     (v->type == CYAML_SEQUENCE && v->sequence.entry != NULL &&
+                      v->sequence.entry->type == CYAML_MAPPING);
+        if (group) {
+            char *name = NULL;
+            memcpy(&name, &fields[i].key, sizeof(name));
+            free(name);
+        }
+    }
+}
+
+void wd_yaml_free(wd_yaml *yaml)
+{
+    if (yaml == NULL)
+        return;
+    cyaml_config_t config = {.mem_fn = on_memory, .mem_ctx = yaml};
+    if (yaml->root != NULL)
+        (void)cyaml_free(&config, &yaml->top, yaml->root, 0);
+    free_names(yaml->fields, yaml->n_fields);
+    free(yaml->fields);
+    free(yaml->entries);
+    free(yaml->made);
+    free(yaml);
+}
+
+static const wd_cell *cell_or_empty(const wd_cell *cells, size_t key)
+{
+    static const wd_cell empty = {0};
+    return cells != NULL ? &cells[key] : &empty;
+}
+
+const wd_cell *wd_yaml_cell(const wd_yaml *yaml, size_t key)
+{
+    return cell_or_empty(yaml->root, key);
+}
+
+/* The list's cell is that of the first tools[] key (group_field). */
+static const wd_cell *tools_cell(const wd_yaml *yaml)
+{
+    size_t n_keys = 0;
+    size_t first = 0;
+    const wd_key *keys = wd_config_keys(&n_keys);
+    while (strncmp(keys[first].name, WD_KEY_TOOLS, strlen(WD_KEY_TOOLS)) != 0)
+        first++;
+    return wd_yaml_cell(yaml, first);
+}
+
+int wd_yaml_has_tools(const wd_yaml *yaml)
+{
+    return tools_cell(yaml)->items != NULL;
+}
+
+size_t wd_yaml_tools(const wd_yaml *yaml)
+{
+    return tools_cell(yaml)->n_items;
+}
+
+const wd_cell *wd_yaml_tool_cell(const wd_yaml *yaml, size_t tool, size_t key)
+{
+    const wd_cell *tools = (const wd_cell *)(const void *)tools_cell(yaml)->items;
+    return &tools[tool * yaml->n_keys + key];
+}
+
+/* Load again and refuse the memory that held `value`: libcyaml then tells where. */
+size_t wd_yaml_line(const wd_yaml *yaml, const char *value)
+{
+    WD_AUTO(wd_yaml) *again = yaml_new(yaml->text, yaml->size);
+    for (size_t i = 0; i < yaml->n_made; i++)
+        if (yaml->made[i] == value)
+            again->refuse_at = i;
+    problem p = {0};
+    cyaml_data_t *data = NULL;
+    if (again->refuse_at != SIZE_MAX && run(again, &p, &data) == CYAML_OK)
+        again->root = data;
+    return p.line;
+}
