@@ -149,8 +149,8 @@ void wd_key_describe(const wd_key *key, char *out, size_t size)
         return;
     case WD_KEY_TEXT:
     case WD_KEY_PATH:
-        (void)snprintf(out, size, "text of %" PRIu64 " to %" PRIu64 " bytes", key->min,
-                       key->max);
+        (void)snprintf(out, size, "text of %" PRIu64 " to %" PRIu64 " printable bytes",
+                       key->min, key->max);
         return;
     }
 }

@@ -141,6 +141,7 @@ static const cyaml_schema_field_t *make_fields(wd_yaml *y, const char *prefix)
 
 /* --- what libcyaml tells ------------------------------------------------------------ */
 
+/* libcyaml counts a list's entries from 1, we from 0. */
 static void keep_step(problem *p, const char *text)
 {
     char name[64] = "";
@@ -152,7 +153,7 @@ static void keep_step(problem *p, const char *text)
     if (sscanf(text, " in mapping field '%63[^']' (line: %zu", name, &line) == 2)
         (void)snprintf(step, sizeof(p->steps[0]), "%s", name);
     else if (sscanf(text, " in sequence entry '%u' (line: %zu", &entry, &line) == 2)
-        (void)snprintf(step, sizeof(p->steps[0]), "[%u]", entry);
+        (void)snprintf(step, sizeof(p->steps[0]), "[%u]", entry > 0 ? entry - 1 : 0);
     else if (sscanf(text, " in mapping (line: %zu", &line) != 1)
         return;
     if (*step != '\0')
@@ -204,7 +205,7 @@ static cyaml_err_t run(wd_yaml *y, problem *p, cyaml_data_t **ret_data)
 
 /* --- failures, for people ----------------------------------------------------------- */
 
-static void format_path(const problem *p, const char *last, char *out, size_t size)
+static void format_path(const problem *p, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -212,8 +213,6 @@ static void format_path(const problem *p, const char *last, char *out, size_t si
         const char *dot = used > 0 && p->steps[i][0] != '[' ? "." : "";
         used += (size_t)snprintf(out + used, size - used, "%s%s", dot, p->steps[i]);
     }
-    if (last[0] != '\0' && used < size)
-        (void)snprintf(out + used, size - used, "%s%s", used > 0 ? "." : "", last);
 }
 
 /* "in_flight, frame_bytes, ..." of the keys under `path`, with [N] read as []. */
@@ -244,24 +243,62 @@ static void list_keys(const char *path, char *out, size_t size)
     }
 }
 
-static wd_status refuse(const problem *p, cyaml_err_t code, wd_error *err)
+/* libcyaml gives an unknown key the line of its mapping, a repeated one that of its
+ * first value: the first line from there on that has "NAME:" is the one to look at. */
+static size_t find_key(const wd_yaml *y, const char *name, size_t line)
+{
+    const char *end = y->text + y->size;
+    const char *at = y->text;
+    for (size_t n = 1; at != NULL && at < end; n++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop != NULL ? stop : end) - at);
+        const char *found = n < line ? NULL : memmem(at, length, name, strlen(name));
+        if (found != NULL && memchr(found, ':', (size_t)(at + length - found)) != NULL)
+            return n;
+        at = stop != NULL ? stop + 1 : NULL;
+    }
+    return 0;
+}
+
+static wd_status refuse_key(const wd_yaml *y, const problem *p, wd_error *err)
 {
     char path[128];
     char keys[256] = "";
-    if (code == CYAML_ERR_INVALID_KEY) {
-        format_path(p, "", path, sizeof(path));
-        list_keys(path, keys, sizeof(keys));
-        const char *colon = strrchr(p->what, ' ');
-        const char *name = colon != NULL ? colon + 1 : "?";
-        return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "%zu: %s%s%.60s: unknown key; allowed: %s", p->line, path,
-                       path[0] != '\0' ? "." : "", name, keys);
-    }
-    format_path(p, "", path, sizeof(path));
+    const char *space = strrchr(p->what, ' ');
+    const char *name = space != NULL ? space + 1 : "?";
+    size_t line = find_key(y, name, p->line);
+    format_path(p, path, sizeof(path));
+    list_keys(path, keys, sizeof(keys));
+    return wd_fail(err, WD_INVALID_ARGUMENT, "%zu: %s%s%.60s: unknown key; allowed: %s",
+                   line > 0 ? line : p->line, path, path[0] != '\0' ? "." : "", name,
+                   keys);
+}
+
+static wd_status refuse(const wd_yaml *y, const problem *p, cyaml_err_t code,
+                        wd_error *err)
+{
+    if (code == CYAML_ERR_INVALID_KEY)
+        return refuse_key(y, p, err);
+    char path[128];
+    size_t line = p->line;
     const char *what = p->what[0] != '\0' ? p->what : cyaml_strerror(code);
+    format_path(p, path, sizeof(path));
     if (code == CYAML_ERR_ALIAS)
         what = "aliases (*name) are not allowed: write the value out";
-    return wd_fail(err, WD_INVALID_ARGUMENT, "%zu: %s: %s", p->line,
+    if (strstr(what, "Expecting MAPPING") != NULL)
+        what = "a mapping (KEY: VALUE) belongs here";
+    if (strstr(what, "Expecting SEQUENCE") != NULL)
+        what = "a list ([A, B] or lines of - A) belongs here";
+    if (strstr(what, "Expecting STRING") != NULL)
+        what = "a single value belongs here";
+    if (strstr(what, "Insufficient entries") != NULL)
+        what = "an empty list; leave the key out for its default";
+    if (strstr(what, "already seen") != NULL) {
+        size_t later = find_key(y, p->steps[0], line + 1);
+        line = later > 0 ? later : line;
+        what = "this key stands here a second time";
+    }
+    return wd_fail(err, WD_INVALID_ARGUMENT, "%zu: %s: %s", line > 0 ? line : 1,
                    path[0] != '\0' ? path : "file", what);
 }
 
@@ -293,7 +330,7 @@ wd_status wd_yaml_load(const char *text, size_t size, wd_yaml **ret_yaml, wd_err
     cyaml_data_t *data = NULL;
     cyaml_err_t code = run(y, &p, &data);
     if (code != CYAML_OK)
-        return refuse(&p, code, err);
+        return refuse(y, &p, code, err);
     y->root = data;
     if (p.many_documents)
         return wd_fail(err, WD_INVALID_ARGUMENT,
