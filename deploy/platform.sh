@@ -5,6 +5,7 @@
 # Elsewhere it makes a Debian 13 root once (debootstrap, about 700 MB) and runs CMD
 # inside it: a mount namespace of its own and pivot_root, because the kernel refuses
 # user namespaces, which the sandbox needs, to a process that was only chrooted.
+# Inside, the checkout and its parent, /dev, /sys and /tmp are the host's.
 #
 # Settings (environment):
 #   WARDED_PLATFORM_CACHE   where roots live                [/var/cache/warded]
@@ -15,9 +16,11 @@
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd -P)
+self=$here/deploy/platform.sh
 list=$here/deploy/packages.txt
 cache=${WARDED_PLATFORM_CACHE:-/var/cache/warded}
 debootstrap=${WARDED_DEBOOTSTRAP:-debootstrap}
+log=$cache/debootstrap.log
 
 say() { printf 'platform: %s\n' "$*" >&2; }
 die() {
@@ -27,11 +30,14 @@ die() {
 
 packages() { sed -e 's/#.*//' -e '/^\[/d' -e '/^[[:space:]]*$/d' "$list"; }
 
-release() {
+# os_release NAME: a value of this host's /etc/os-release, or nothing
+os_release() { sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" /etc/os-release; }
+
+release() { # the host's Debian release; 0 for any other system
     if [ -n "${WARDED_PLATFORM_RELEASE:-}" ]; then
         echo "$WARDED_PLATFORM_RELEASE"
-    elif [ "$(. /etc/os-release && echo "${ID:-}")" = debian ]; then
-        . /etc/os-release && echo "${VERSION_ID:-0}"
+    elif [ "$(os_release ID)" = debian ]; then
+        os_release VERSION_ID | grep . || echo 0
     else
         echo 0
     fi
@@ -43,27 +49,26 @@ become_root() {
         die "needs root (packages, mount namespace): run as root, or install sudo"
     say "not root: asking sudo"
     exec sudo --preserve-env=WARDED_PLATFORM_CACHE,WARDED_PLATFORM_MIRROR,CI \
-        "$0" "$@"
+        "$self" "$@"
 }
 
-ensure_user() { # the account that the gate runs as
-    getent passwd warded >/dev/null ||
-        useradd --system --user-group --no-create-home --home-dir /nonexistent \
-            --shell /usr/sbin/nologin warded
+make_user() { # make_user [CHROOT]: the account that the gate runs as
+    ${1:+chroot "$1"} useradd --system --user-group --no-create-home \
+        --home-dir /nonexistent --shell /usr/sbin/nologin warded
 }
 
 # --- Debian 13 and later: this host is the platform -------------------------------
 
 missing_packages() {
+    # shellcheck disable=SC2046 # a list of words
+    have=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $(packages) 2>/dev/null |
+        sed -n 's/^ii  *//p')
     for name in $(packages); do
-        case $(dpkg-query -W -f '${Status}' "$name" 2>/dev/null) in
-        "install ok installed") ;;
-        *) echo "$name" ;;
-        esac
+        printf '%s\n' "$have" | grep -qxF "$name" || echo "$name"
     done
 }
 
-run_native() {
+run_native() { # run_native CMD...
     missing=$(missing_packages)
     if [ -n "$missing" ]; then
         say "installing $(echo "$missing" | wc -l) packages"
@@ -73,7 +78,8 @@ run_native() {
             --no-install-recommends $missing >/dev/null ||
             die "apt-get could not install: $(echo "$missing" | tr '\n' ' ')"
     fi
-    ensure_user
+    getent passwd warded >/dev/null || make_user ||
+        die "could not make the account 'warded'"
     exec "$@"
 }
 
@@ -88,92 +94,156 @@ host_mirror() { # the first Debian mirror that this host's apt uses, or nothing
 
 need_debootstrap() {
     command -v "$debootstrap" >/dev/null 2>&1 && return 0
+    [ -z "${WARDED_DEBOOTSTRAP:-}" ] || die "no program $WARDED_DEBOOTSTRAP"
     command -v apt-get >/dev/null 2>&1 ||
         die "needs debootstrap: install it with this system's package manager"
     say "installing debootstrap"
-    { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null 2>&1 ||
+    { apt-get update -qq &&
+        apt-get install -y -qq debootstrap debian-archive-keyring; } >/dev/null 2>&1 ||
         die "could not install debootstrap: is a mirror reachable?"
 }
 
-make_root() { # make_root ROOT: whole or not at all; the caller holds the lock
-    rm -rf "$cache"/platform-*.partial # what a killed run left
-    part=$1.partial
-    mirror=${WARDED_PLATFORM_MIRROR:-$(host_mirror)}
-    log=$cache/debootstrap.log
-    say "making a Debian 13 root in $1: a few minutes, once; log in $log"
-    include=$(packages | tr '\n' ',' | sed 's/,$//')
-    # shellcheck disable=SC2086 # an empty mirror is no argument
-    "$debootstrap" --variant=minbase --include="$include" trixie "$part" $mirror \
-        >"$log" 2>&1 &
-    show_progress $! "$log"
-    wait $! || die "debootstrap failed: $(tail -n 3 "$log" | tr '\n' ' ')"
-    chroot "$part" useradd --system --user-group --no-create-home \
-        --home-dir /nonexistent --shell /usr/sbin/nologin warded ||
-        die "could not make the account 'warded' in the root"
-    rm -rf "$part"/var/cache/apt/archives/*.deb
-    sync -f "$part"
-    mv "$part" "$1"
+need_namespaces() {
+    unshare --mount --propagation private true 2>/dev/null ||
+        die "may not make a mount namespace: in a container, run it with" \
+            "--privileged, or with --cap-add SYS_ADMIN and without its seccomp" \
+            "and AppArmor profiles; or use a host that is Debian 13"
 }
 
-show_progress() { # show_progress PID LOG: a line that moves while PID lives
+need_place() { # a root needs device files and programs
+    options=$(findmnt -n -o OPTIONS -T "$cache" 2>/dev/null | tail -n 1)
+    for bad in nodev noexec; do
+        case ,$options, in *,$bad,*)
+            die "$cache lies on a file system mounted '$bad', where no root can be:" \
+                "set WARDED_PLATFORM_CACHE to a folder elsewhere"
+            ;;
+        esac
+    done
+}
+
+# make_root ROOT: whole or not at all; the caller holds the lock. What makes it lives
+# in namespaces of its own, so that with us die its processes and its mounts.
+make_root() {
+    need_debootstrap
+    rm -rf --one-file-system "$cache"/platform-*.partial # what a killed run left
+    say "making a Debian 13 root in $1: a few minutes, once; log in $log"
+    : >"$log"
+    setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork \
+        --kill-child=KILL "$self" --make "$1.partial" >"$log" 2>&1 &
+    show_progress $!
+    wait $! || die "could not make the root: $(why); the whole log is $log"
+    sync -f "$1.partial"
+    mv "$1.partial" "$1"
+    say "made the root"
+}
+
+make_partial() { # make_partial PART: runs alone in its namespaces, writes to the log
+    umask 022
+    include=$(packages | tr '\n' ',' | sed 's/,$//')
+    mirror=${WARDED_PLATFORM_MIRROR:-$(host_mirror || :)}
+    # shellcheck disable=SC2086 # an empty mirror is no argument
+    "$debootstrap" --variant=minbase --include="$include" trixie "$1" $mirror
+    make_user "$1"
+    rm -rf "$1"/var/cache/apt/archives/*.deb
+}
+
+why() { # the last error of the log, else its last lines
+    grep -E '^E:|[Ee]rror' "$log" | tail -n 1 | grep . ||
+        tail -n 3 "$log" | tr '\n' ' '
+}
+
+show_progress() { # show_progress PID: signs of life while it lives
+    seconds=0
     while kill -0 "$1" 2>/dev/null; do
+        doing=$(tail -n 1 "$log" | cut -c 1-60)
         if [ -t 2 ]; then
-            printf '\rplatform: %6s lines done \033[K' \
-                "$(wc -l <"$2" 2>/dev/null || echo 0)" >&2
+            printf '\rplatform: %3d s  %s\033[K' "$seconds" "$doing" >&2
+        elif [ $((seconds % 15)) -eq 14 ]; then
+            say "$seconds s: $doing"
         fi
         sleep 1
+        seconds=$((seconds + 1))
     done
     [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 ensure_root() { # ensure_root ROOT
     [ ! -d "$1" ] || return 0
-    mkdir -p "$cache"
+    mkdir -p "$cache" || die "can't make $cache: set WARDED_PLATFORM_CACHE"
+    need_place
     exec 9>"$cache/lock"
-    flock 9
-    [ -d "$1" ] || {
-        need_debootstrap
-        make_root "$1"
+    flock -n 9 || {
+        say "waiting for another run, which makes the root"
+        flock 9
     }
+    [ -d "$1" ] || make_root "$1"
     exec 9>&-
 }
 
-# Inside the new mount namespace: bind what the command may see, then pivot.
-enter='
-bind() { # bind PATH: the same path inside, if the host has it
-    [ -e "$1" ] || return 0
-    if [ -d "$1" ]; then mkdir -p "$ROOT$1"
-    else mkdir -p "$ROOT${1%/*}"; [ -e "$ROOT$1" ] || : >"$ROOT$1"; fi
-    mount --rbind "$1" "$ROOT$1"
+bind() { # bind ROOT PATH: the same path inside, if the host has it
+    [ -e "$2" ] || return 0
+    if [ -d "$2" ]; then
+        mkdir -p "$1$2"
+    else
+        mkdir -p "$1${2%/*}"
+        [ -e "$1$2" ] || : >"$1$2"
+    fi
+    mount --rbind "$2" "$1$2"
 }
-mount --bind "$ROOT" "$ROOT"
-bind /dev; bind /sys; bind /tmp
-mount -t proc proc "$ROOT/proc"
-mount -t tmpfs -o mode=0755,nosuid,nodev tmpfs "$ROOT/run"
-for p in /etc/ssl/certs /etc/resolv.conf /etc/pip.conf /etc/xdg/pip \
-    "$HOME/.config/pip" "$PARENT"; do bind "$p"; done
-case $PWD/ in "$PARENT"/*) ;; *) bind "$PWD" ;; esac
-mkdir -p "$ROOT/.old"
-pwd=$PWD
-cd "$ROOT"
-pivot_root . .old
-exec chroot . /bin/sh -ec "umount -l /.old; cd \"\$1\"; shift; exec \"\$@\"" \
-    sh "$pwd" "$@"'
 
-run_in_root() {
-    sum=$(sha256sum "$list" | cut -c 1-16)
-    root=$cache/platform-$sum
+workplace() { # the checkout's parent; the checkout alone where that is the system's
+    case ${here%/*} in
+    "" | /bin | /etc | /lib* | /run | /sbin | /usr | /var) echo "$here" ;;
+    *) echo "${here%/*}" ;;
+    esac
+}
+
+enter() { # enter ROOT CMD...: in a mount namespace of its own
+    root=$1 place=$(workplace) from=$(pwd -P)
+    shift
+    mount --bind "$root" "$root"
+    for path in /dev /sys /tmp; do bind "$root" "$path"; done
+    mount -t proc proc "$root/proc"
+    mount -t tmpfs -o mode=0755,nosuid,nodev tmpfs "$root/run"
+    for path in /etc/ssl/certs /etc/resolv.conf /etc/pip.conf /etc/xdg/pip \
+        "${HOME:-/root}/.config/pip" "$place"; do bind "$root" "$path"; done
+    case $from/ in
+    "$place"/* | /tmp/*) ;;
+    *) bind "$root" "$from" ;;
+    esac
+    mkdir -p "$root/.old"
+    cd "$root"
+    pivot_root . .old
+    # shellcheck disable=SC2016 # for the shell inside
+    exec chroot . /bin/sh -ec 'umount -l /.old; cd "$1"; shift; exec "$@"' \
+        sh "$from" "$@"
+}
+
+run_in_root() { # run_in_root CMD...
+    root=$cache/platform-$(sha256sum "$list" | cut -c 1-16)
+    need_namespaces
     ensure_root "$root"
-    ROOT=$root PARENT=$(dirname "$here") LANG=C.UTF-8 \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-    export ROOT PARENT LANG PATH
-    exec unshare --mount --propagation private sh -ec "$enter" sh "$@"
+    LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    export LANG PATH
+    unset LC_ALL
+    case ${TMPDIR:-/tmp} in /tmp | /tmp/*) ;; *) unset TMPDIR ;; esac
+    exec unshare --mount --propagation private "$self" --enter "$root" "$@"
 }
 
-[ $# -gt 0 ] || {
-    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
+case ${1:-} in
+"") # no command: the manual
+    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$self"
     exit 64
-}
+    ;;
+--make)
+    make_partial "$2"
+    exit 0
+    ;;
+--enter)
+    shift
+    enter "$@"
+    ;;
+esac
 become_root "$@"
 case $(release) in
 [0-9] | 1[0-2] | [0-9].* | 1[0-2].*) run_in_root "$@" ;;
