@@ -81,7 +81,7 @@ wd_status wd_reason_status(wd_reason reason)
 
 void wd_assert_failed(const char *cond, const char *file, int line)
 {
-    (void)fprintf(stderr, "level=fatal event=assert file=%s line=%d cond=\"%s\"\n", file,
-                  line, cond);
+    (void)fprintf(stderr, "level=fatal event=assert file=%s line=%d cond=\"%s\"\n",
+                  file, line, cond);
     abort();
 }

@@ -1,0 +1,93 @@
+"""What is refused, and why: each fault a line that names the method and the cure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from . import names
+from .model import File, Method, Rule, Schema, Service, Type
+
+_AREA = r"[a-z][a-z0-9_-]*"
+_SEGMENT = r"(?:[A-Za-z0-9._-]+|\*)"
+_OBJECT = rf"{_SEGMENT}(?:/{_SEGMENT})*(?:/\*\*)?|\*\*|\{{[a-z][a-z0-9_]*\}}"
+_SCOPE = re.compile(rf"{_AREA}:(?:{_OBJECT})")
+_SCOPE_BYTES = 128
+
+
+def faults(schema: Schema) -> list[str]:
+    """All faults of all files; empty: generate."""
+    return [
+        f"{file.name}: {fault}" for file in schema.files for fault in _of_file(file, schema)
+    ]
+
+
+def _of_file(file: File, schema: Schema) -> Iterator[str]:
+    for service in file.services:
+        yield from _of_names(service)
+        for method in service.methods:
+            for fault in _of_method(method, schema):
+                yield f"{service.full}.{method.name}: {fault}"
+
+
+def _of_names(service: Service) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for method in service.methods:
+        other = seen.setdefault(names.member(method.name), method.name)
+        if other != method.name:
+            yield (
+                f"{service.full}: {other} and {method.name} have the same name in C, "
+                f"{names.member(method.name)}: rename one"
+            )
+
+
+def _of_method(method: Method, schema: Schema) -> Iterator[str]:
+    if method.client_streams:
+        yield "streams its request: calls carry one message; send a repeated field"
+    if method.rule is None:
+        yield (
+            "states no rule: import warded/v1/options.proto and say "
+            'option (warded.v1.rule) = { scope: "area:object" };'
+        )
+    else:
+        yield from _of_rule(method.rule, method.server_streams)
+    for type_ in {method.request.full: method.request, method.reply.full: method.reply}.values():
+        yield from _of_type(type_, schema)
+
+
+def _of_rule(rule: Rule, streams: bool) -> Iterator[str]:
+    if rule.mutates and not rule.audited:
+        yield "mutates and says audited: false: what changes something is on record"
+    if rule.scope and not _SCOPE.fullmatch(rule.scope):
+        yield (
+            f'scope "{rule.scope}" is not of the form area:object: area [a-z][a-z0-9_-]*, '
+            "object {name}, or segments [A-Za-z0-9._-]+ or * parted by /, last maybe **"
+        )
+    if len(rule.scope) > _SCOPE_BYTES:
+        yield f"scope is {len(rule.scope)} bytes long: at most {_SCOPE_BYTES}"
+    if streams and not rule.not_built:
+        yield "streams its reply, which is not built yet: say not_built: true"
+
+
+def _of_type(start: Type, schema: Schema) -> Iterator[str]:
+    """protobuf-c decodes by recursion without bound, so no message may hold itself."""
+    done: set[str] = set()
+    path: list[str] = []
+
+    def find(full: str) -> str | None:
+        if full in path:
+            return " > ".join([*path[path.index(full) :], full])
+        if full in done or full not in schema.types:
+            return None
+        done.add(full)
+        path.append(full)
+        for part in schema.types[full].parts:
+            loop = find(part)
+            if loop:
+                return loop
+        path.pop()
+        return None
+
+    loop = find(start.full)
+    if loop:
+        yield f"{start.full} is recursive ({loop}): its decoding would have no bound"

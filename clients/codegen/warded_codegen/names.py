@@ -1,0 +1,58 @@
+"""How a protobuf name looks in C and in Python; protoc-c's rules where they are its own."""
+
+from __future__ import annotations
+
+import re
+
+# Words that cannot be the name of a member.
+C_KEYWORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for
+    goto if inline int long register restrict return short signed sizeof static struct
+    switch typedef union unsigned void volatile while asm typeof self""".split()
+)
+
+
+def snake(name: str) -> str:
+    """`GetObservation` -> `get_observation`, `WhoAmI` -> `who_am_i`, `SQLQuery` -> `sql_query`."""
+    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", spaced).lower()
+
+
+def member(name: str) -> str:
+    """A method's name as a member of a C struct."""
+    lower = snake(name)
+    return lower + "_" if lower in C_KEYWORDS else lower
+
+
+def prefix(full: str) -> str:
+    """`acme.echo.v1.Echo` -> `wd_acme_echo_v1_echo`: what our names of a service start with."""
+    return "wd_" + "_".join(snake(part) for part in full.split("."))
+
+
+def protoc_c_type(full: str) -> str:
+    """protoc-c's struct: `acme.echo.v1.SayRequest` -> `Acme__Echo__V1__SayRequest`."""
+    return "__".join(_camel(part) for part in full.split("."))
+
+
+def protoc_c_descriptor(full: str) -> str:
+    """protoc-c's descriptor of that struct: `acme__echo__v1__say_request__descriptor`."""
+    return "__".join(_lower(part) for part in full.split(".")) + "__descriptor"
+
+
+def _camel(part: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in part.split("_"))
+
+
+def _lower(part: str) -> str:
+    return re.sub(r"(?<=[^A-Z])([A-Z])", r"_\1", part).lower()
+
+
+def python_module(file: str) -> str:
+    """`acme/echo/v1/echo.proto` -> `acme.echo.v1.echo_wd`; protobuf's own: `..._pb2`."""
+    base = file.removesuffix(".proto").replace("-", "_").replace("/", ".")
+    return base + ("_pb2" if file.startswith("google/protobuf/") else "_wd")
+
+
+def python_alias(file: str) -> str:
+    """The name under which a generated module imports another."""
+    return "_" + re.sub(r"[^A-Za-z0-9]", "_", file.removesuffix(".proto"))
