@@ -1,9 +1,8 @@
-/* Writing envelopes; envelope_read.c reads them. */
 #include "proto/c/envelope.h"
 
 #include <string.h>
 
-#include "proto/c/envelope_fields.h"
+#include "proto/c/envelope_parts.h"
 #include "proto/c/utf8.h"
 #include "proto/c/wire.h"
 
