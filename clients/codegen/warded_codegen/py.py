@@ -1,13 +1,14 @@
-"""The model as Python: <file>_wd.py, messages built at import and one-line stubs."""
+"""The model as Python: <file>_wd.py, messages built at import and one-line stubs.
+
+Rules are the server's: the client's side has no use for them.
+"""
 
 from __future__ import annotations
 
 import textwrap
 
 from . import names
-from .model import File, Method, Record, Rule, Service, Type
-
-_OPTIONS = "warded/v1/options.proto"
+from .model import File, Method, Service, Type
 
 _MODULE = '''\
 """{file}: {what}.
@@ -41,11 +42,10 @@ class {name}Stub:
 {calls}'''
 
 _CALL = """\
-{comment}        self.{name} = channel.unary_unary(
+{comment}        self.{name} = channel.{kind}(
             "{path}",
             {request},
             {reply},
-            rule={rule},
         )
 """
 
@@ -102,15 +102,14 @@ def _doc(first: str, comment: str) -> str:
 
 
 def _call(file: File, method: Method) -> str:
-    assert method.rule is not None  # check.faults refused it
     lines = method.comment.splitlines()
     return _CALL.format(
         comment="".join(f"        # {line.strip()}\n" for line in lines),
         name=method.name,
+        kind="unary_stream" if method.server_streams else "unary_unary",
         path=method.path,
         request=_type(file, method.request),
         reply=_type(file, method.reply),
-        rule=_rule(file, method.rule),
     )
 
 
@@ -118,15 +117,3 @@ def _type(file: File, type_: Type) -> str:
     if type_.file == file.name:
         return type_.local
     return f"{names.python_alias(type_.file)}.{type_.local}"
-
-
-def _rule(file: File, rule: Rule) -> str:
-    """The rule as the schema's own message, with what differs from its defaults."""
-    words = [f'scope="{rule.scope}"'] if rule.scope else []
-    words += ["mutates=True"] if rule.mutates else []
-    words += [f"max_timeout_ms={rule.max_timeout_ms}"]
-    words += [] if rule.audited else ["audited=False"]
-    words += [f"record={rule.record.value}"] if rule.record != Record.CALL else []
-    words += ["lane=True"] if rule.lane else []
-    words += ["not_built=True"] if rule.not_built else []
-    return f"{names.python_alias(_OPTIONS)}.MethodRule({', '.join(words)})"
