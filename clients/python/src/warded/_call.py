@@ -1,0 +1,254 @@
+"""One call: what was asked, how it ended, and who waits for it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from warded._callid import Clock, format_call_id
+from warded._envelope import Reply
+from warded.errors import Failure, RpcError, make_error
+from warded.status import Phase, Reason, StatusCode
+
+Out = TypeVar("Out")
+
+GRACE_MS = 2000
+"""How much longer than the deadline a sent call is waited for: at the deadline the gate
+ends what runs, and only then answers, with what there is."""
+
+_log = logging.getLogger("warded")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a caller asked for: the immutable half of a call."""
+
+    path: str
+    payload: bytes
+    read_reply: Callable[[bytes], Any]
+    timeout_ms: int
+    metadata: dict[str, str]
+    wait_for_ready: bool
+
+
+class Canceller(Protocol):
+    """Who can end a call: its link."""
+
+    def cancel(self, call: Call[Any]) -> None:
+        """Ask the gate to end it, or take it back if it was not sent."""
+
+
+class Call(Generic[Out]):
+    """A call in flight, with the face of a `grpc.Future`.
+
+    Threads: any. Callbacks run on the connection's thread: they must not block.
+    """
+
+    def __init__(self, ask: Ask, canceller: Canceller, clock: Clock) -> None:
+        self.ask = ask
+        self.attempt = 0  # for the record: 1 after a new date
+        self.id = b""  # the latest attempt's
+        self.sent = False
+        self.reply: Reply | None = None
+        self._canceller = canceller
+        self._clock = clock
+        self._pid = os.getpid()
+        self._deadline_ms = clock.mono_ms() + ask.timeout_ms
+        self._state = threading.Condition(threading.Lock())
+        self._done = False
+        self._cancelled = False
+        self._value: Any = None
+        self._error: RpcError | None = None
+        self._callbacks: list[Callable[[Call[Out]], Any]] = []
+
+    # --- for callers
+
+    def result(self, timeout: float | None = None) -> Out:
+        """The reply; waits for it.
+
+        `timeout`: seconds to wait here, besides the call's own deadline.
+        Raises RpcError: as the call ended; TimeoutError: `timeout` passed first.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        return self._value  # type: ignore[no-any-return]
+
+    def exception(self, timeout: float | None = None) -> RpcError | None:
+        """How the call failed, None when it did not; waits as `result` does."""
+        if self._is_foreign():
+            return self._forked()
+        end_ms = None if timeout is None else self._clock.mono_ms() + timeout * 1000
+        while not self._wait(end_ms):
+            now_ms = self._clock.mono_ms()
+            if now_ms >= self.last_moment_ms():
+                self.expire()
+            elif end_ms is not None and now_ms >= end_ms:
+                raise TimeoutError(f"{self.ask.path}: no answer within {timeout} s")
+        return self._error
+
+    def done(self) -> bool:
+        """Whether it has ended, one way or the other."""
+        return self._done or self._is_foreign()
+
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return not self.done()
+
+    def cancel(self) -> bool:
+        """End the call; False when it had ended already.
+
+        The call then fails as Cancelled once the gate has confirmed that what it
+        started is dead; one that was not sent fails at once.
+        """
+        if self.done():
+            return False
+        self._cancelled = True
+        self._canceller.cancel(self)
+        return True
+
+    def cancelled(self) -> bool:
+        """Whether it ended by being cancelled."""
+        return self._done and self.code() is StatusCode.CANCELLED
+
+    def add_done_callback(self, callback: Callable[[Call[Out]], Any]) -> None:
+        """Call `callback(self)` once the call has ended; at once if it has."""
+        with self._state:
+            if not self._done:
+                self._callbacks.append(callback)
+                return
+        callback(self)
+
+    def code(self) -> StatusCode:
+        """The status of a call that has ended; waits for it."""
+        error = self.exception()
+        return StatusCode.OK if error is None else error.code()
+
+    def details(self) -> str:
+        """For people; empty when it ended well."""
+        error = self.exception()
+        return "" if error is None else error.details()
+
+    def initial_metadata(self) -> tuple[tuple[str, str], ...]:
+        """Nothing: for code that was written for gRPC."""
+        return ()
+
+    def trailing_metadata(self) -> tuple[tuple[str, str], ...]:
+        """The reply's metadata."""
+        return () if self.reply is None else tuple(self.reply.metadata.items())
+
+    @property
+    def call_id(self) -> str:
+        """The call's UUID as the audit trail has it; empty until it is sent."""
+        return format_call_id(self.id) if self.id else ""
+
+    # --- for the link
+
+    def remaining_ms(self) -> int:
+        """Until the deadline; may be negative."""
+        return self._deadline_ms - self._clock.mono_ms()
+
+    def last_moment_ms(self) -> int:
+        """When to stop waiting, on the monotonic clock."""
+        return self._deadline_ms + (GRACE_MS if self.sent else 0)
+
+    def succeed(self, reply: Reply) -> None:
+        """The gate answered OK."""
+        try:
+            value = self.ask.read_reply(reply.payload)
+        except Exception as error:  # a reply type of the caller's
+            _log.debug("unreadable reply to %s: %s", self.ask.path, error)
+            self.fail(
+                StatusCode.INTERNAL,
+                Reason.BUG,
+                f"{self.ask.path}: the reply can't be read: {error}; are the stubs as "
+                "new as the gate?",
+                Phase.REMOTE,
+            )
+            return
+        self.reply = reply
+        self._finish(value, None)
+
+    def refuse(self, error: RpcError) -> None:
+        """End with `error`, which may be shared: each call raises its own copy."""
+        facts = error.failure
+        own = make_error(
+            Failure(
+                facts.code,
+                facts.reason,
+                facts.message,
+                facts.phase,
+                facts.retry_after_ms,
+                facts.alert,
+                facts.call_id or self.call_id,
+            )
+        )
+        own.__cause__ = error.__cause__
+        self._finish(None, own)
+
+    def fail(
+        self, code: StatusCode, reason: Reason, message: str, phase: Phase
+    ) -> None:
+        """End with a failure of the client's own finding."""
+        self.refuse(make_error(Failure(code, reason, message, phase)))
+
+    def expire(self, phase: Phase = Phase.CONNECT) -> None:
+        """The deadline has passed; `phase` is told when it was never sent."""
+        seconds = self.ask.timeout_ms / 1000
+        if self.sent:
+            self.fail(
+                StatusCode.DEADLINE_EXCEEDED,
+                Reason.RUN_TIMEOUT,
+                f"{self.ask.path}: no answer within {seconds:g} s and {GRACE_MS} ms "
+                "of grace; it may have run",
+                Phase.WAIT,
+            )
+            return
+        self.fail(
+            StatusCode.DEADLINE_EXCEEDED,
+            Reason.QUEUE_TIMEOUT,
+            f"{self.ask.path}: not sent within {seconds:g} s, safe to retry",
+            phase,
+        )
+
+    def _wait(self, end_ms: float | None) -> bool:
+        now_ms = self._clock.mono_ms()
+        left_ms = self.last_moment_ms() - now_ms
+        if end_ms is not None:
+            left_ms = min(left_ms, int(end_ms - now_ms) + 1)
+        with self._state:
+            if not self._done:
+                self._state.wait(max(left_ms, 0) / 1000)
+            return self._done
+
+    def _finish(self, value: Any, error: RpcError | None) -> None:
+        with self._state:
+            if self._done:
+                return
+            self._value, self._error, self._done = value, error, True
+            callbacks, self._callbacks = self._callbacks, []
+            self._state.notify_all()
+        for callback in callbacks:
+            try:
+                callback(self)
+            except Exception:
+                _log.exception("a done-callback of %s failed", self.ask.path)
+
+    def _is_foreign(self) -> bool:
+        return self._pid != os.getpid()
+
+    def _forked(self) -> RpcError:
+        return make_error(
+            Failure(
+                StatusCode.FAILED_PRECONDITION,
+                Reason.FORKED,
+                f"{self.ask.path}: this call was made by the parent process, which "
+                "gets its answer; make calls of your own here",
+                Phase.WAIT,
+                call_id=self.call_id,
+            )
+        )

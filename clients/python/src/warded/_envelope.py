@@ -1,0 +1,145 @@
+"""Request and Reply of rpc.proto: the envelope around every call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from warded.errors import Failure, RpcError, make_error
+from warded.status import Phase, Reason, StatusCode
+from warded.v1 import rpc_wd as _rpc
+
+VERSION = 1
+_METADATA_BYTES = 8 << 10
+_METADATA_ENTRIES = 64
+_METADATA_KEY = re.compile(r"[a-z0-9._-]{1,64}")
+
+Metadata = Mapping[str, str] | Iterable[tuple[str, str]] | None
+
+
+class EnvelopeError(Exception):
+    """Bytes that are no reply envelope."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer of the gate, taken apart."""
+
+    call_id: bytes
+    code: StatusCode
+    reason: Reason
+    message: str
+    retry_after_ms: int
+    metadata: dict[str, str]
+    head_seq: int
+    head_hash: bytes
+    payload: bytes
+    now_ms: int
+
+    def error(self, call_id: str) -> RpcError:
+        """The exception that this reply stands for."""
+        return make_error(
+            Failure(
+                self.code,
+                self.reason,
+                self.message,
+                Phase.REMOTE,
+                retry_after_ms=self.retry_after_ms,
+                call_id=call_id,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as it leaves; `token` is a secret and stays out of repr."""
+
+    call_id: bytes
+    attempt: int
+    method: str
+    timeout_ms: int
+    metadata: dict[str, str]
+    payload: bytes
+
+    def encode(self, token: str) -> bytes:
+        """The envelope of a CALL."""
+        message: Any = _rpc.Request(
+            version=VERSION,
+            call_id=self.call_id,
+            attempt=self.attempt,
+            method=self.method,
+            timeout_ms=self.timeout_ms,
+            token=token,
+            metadata=self.metadata,
+            payload=self.payload,
+        )
+        return bytes(message.SerializeToString())
+
+
+def encode_cancel(call_id: bytes, token: str) -> bytes:
+    """The envelope that ends the call `call_id`."""
+    message: Any = _rpc.Request(
+        version=VERSION, call_id=call_id, token=token, kind=_rpc.Request.CANCEL
+    )
+    return bytes(message.SerializeToString())
+
+
+def decode_reply(body: bytes) -> Reply:
+    """Read a reply envelope. Raises EnvelopeError."""
+    try:
+        message: Any = _rpc.Reply.FromString(body)
+    except DecodeError as error:
+        raise EnvelopeError(f"not a Reply: {error}") from error
+    if (message.code == 0) != (message.reason == 0):
+        raise EnvelopeError(f"code {message.code} with reason {message.reason}")
+    return Reply(
+        call_id=message.call_id,
+        code=StatusCode(message.code),
+        reason=Reason(message.reason),
+        message=message.message,
+        retry_after_ms=message.retry_after_ms,
+        metadata=dict(message.metadata),
+        head_seq=message.head.seq,
+        head_hash=message.head.hash,
+        payload=message.payload,
+        now_ms=message.now_ms,
+    )
+
+
+def read_metadata(metadata: Metadata) -> dict[str, str]:
+    """A caller's metadata, checked. Raises InvalidCall: key, size or number."""
+    if metadata is None:
+        return {}
+    pairs = list(metadata.items() if isinstance(metadata, Mapping) else metadata)
+    found: dict[str, str] = {}
+    for key, value in pairs:
+        if not isinstance(key, str) or not _METADATA_KEY.fullmatch(key):
+            raise invalid(f"metadata key {key!r}: 1 to 64 of [a-z0-9._-]")
+        if key in found:
+            raise invalid(f"metadata key {key!r} comes twice")
+        if not isinstance(value, str) or "\0" in value:
+            raise invalid(f"metadata {key!r}: a value is text without NUL")
+        found[key] = value
+    size = sum(len(key) + len(value.encode()) for key, value in found.items())
+    if len(found) > _METADATA_ENTRIES or size > _METADATA_BYTES:
+        raise invalid(
+            f"metadata of {len(found)} entries and {size} bytes; at most "
+            f"{_METADATA_ENTRIES} and {_METADATA_BYTES}"
+        )
+    return found
+
+
+def invalid(message: str) -> RpcError:
+    """An InvalidCall that the client itself refuses; nothing was sent."""
+    return make_error(
+        Failure(
+            StatusCode.INVALID_ARGUMENT,
+            Reason.FIELD_INVALID,
+            f"{message}; not sent",
+            Phase.SEND,
+        )
+    )

@@ -1,0 +1,92 @@
+"""The audit heads that this process saw, kept for `tokctl audit verify --witness`.
+
+A line `SEQ HEXHASH` at most once a second, a file per process, bounded; under
+$XDG_STATE_HOME/warded/heads/<the gate's URI, made a file name>/. A witness that can't
+be kept never fails a call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from pathlib import Path
+
+from warded._callid import Clock
+
+_PERIOD_MS = 1000
+_FILE_BYTES = 256 << 10
+_FILES = 64
+
+
+class Witness:
+    """One process's notes about one gate's trail. Threads: any."""
+
+    def __init__(self, gate_uri: str, clock: Clock) -> None:
+        self._folder = heads_folder() / folder_name(gate_uri)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._newest: tuple[int, bytes] = (0, b"")
+        self._written_seq = 0
+        self._next_ms = 0
+        self._pid = 0
+
+    def note(self, seq: int, digest: bytes) -> None:
+        """A reply carried this head."""
+        if seq <= self._newest[0] or len(digest) != 32:
+            return
+        with self._lock:
+            self._newest = max(self._newest, (seq, digest))
+            due = self._clock.mono_ms() >= self._next_ms
+        if due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the newest head down, if it is not there yet."""
+        with self._lock:
+            seq, digest = self._newest
+            if seq == self._written_seq:
+                return
+            self._written_seq = seq
+            self._next_ms = self._clock.mono_ms() + _PERIOD_MS
+            with contextlib.suppress(OSError):
+                self._append(f"{seq} {digest.hex()}\n")
+
+    def _append(self, line: str) -> None:
+        path = self._folder / f"{os.getpid()}.heads"
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._drop_oldest()
+        if path.exists() and path.stat().st_size > _FILE_BYTES:
+            _halve(path)
+        with path.open("a") as file:
+            file.write(line)
+
+    def _drop_oldest(self) -> None:
+        files = [(p.stat().st_mtime_ns, p) for p in self._folder.glob("*.heads")]
+        for _, path in sorted(files)[: max(0, len(files) - _FILES + 1)]:
+            path.unlink(missing_ok=True)
+
+
+def heads_folder() -> Path:
+    """$XDG_STATE_HOME/warded/heads, where the default is ~/.local/state."""
+    named = os.environ.get("XDG_STATE_HOME")
+    base = Path(named) if named else Path.home() / ".local/state"
+    return base / "warded/heads"
+
+
+def folder_name(gate_uri: str) -> str:
+    """A gate's URI as one file name: "warded.local_ns_default_owner_me_gate_box"."""
+    name = re.sub(r"[^0-9A-Za-z.-]+", "_", gate_uri.removeprefix("spiffe://"))
+    return name.lstrip(".")[:200] or "unknown"
+
+
+def _halve(path: Path) -> None:
+    """Keep the first head and the newer half of the rest."""
+    lines = path.read_text().splitlines(keepends=True)
+    kept = lines[:1] + lines[len(lines) // 2 :]
+    fresh = path.with_suffix(".tmp")
+    fresh.write_text("".join(kept))
+    fresh.replace(path)

@@ -1,0 +1,189 @@
+"""Channels: where calls go, as an immutable and picklable value."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from warded._call import Ask, Call
+from warded._envelope import Metadata, invalid, read_metadata
+from warded._links import Spec, links
+from warded._wire import FrameTooLargeError, check_size
+from warded.errors import Failure, RpcError, make_error
+from warded.profile import Profile, default_path
+from warded.status import Phase, Reason, StatusCode
+
+DEFAULT_TIMEOUT_S = 30.0
+
+
+class Message(Protocol):
+    """A protobuf message, as far as calls need it."""
+
+    def SerializeToString(self) -> bytes:  # noqa: N802
+        """Its bytes."""
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Any:  # noqa: N802
+        """The message that the bytes are."""
+
+
+In = TypeVar("In", bound=Message)
+Out = TypeVar("Out", bound=Message)
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A profile to call by. Holds no connection: processes and threads share it freely.
+
+    Connections are the process's own: made at the first call, shared by equal channels,
+    dropped without a word by a forked child, which opens its own.
+    """
+
+    profile: str
+    token: str | None = field(default=None, repr=False)
+
+    def unary_unary(
+        self, path: str, request: type[In], reply: type[Out], *, rule: Any = None
+    ) -> UnaryUnary[In, Out]:
+        """The callable behind a stub's method; `path` is "/package.Service/Method".
+
+        `rule`: the method's MethodRule, for people; the gate holds calls to its own.
+        """
+        return UnaryUnary(self, path, request, reply, rule)
+
+    def close(self) -> None:
+        """End this process's connection; the next call opens another."""
+        links.close(self.spec)
+
+    @property
+    def spec(self) -> Spec:
+        """What connections are keyed by."""
+        return self.profile, self.token
+
+    def __enter__(self) -> Channel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class UnaryUnary(Generic[In, Out]):
+    """One method: call it, or take `.with_call` or `.future`."""
+
+    channel: Channel
+    path: str
+    request: type[In]
+    reply: type[Out]
+    rule: Any = None
+
+    def __call__(
+        self,
+        request: In,
+        timeout: float | None = None,
+        metadata: Metadata = None,
+        *,
+        wait_for_ready: bool = False,
+    ) -> Out:
+        """Call and wait for the reply.
+
+        `timeout`: seconds, 30 when None; the gate ends the call by then, and the client
+        waits two seconds longer for what there is.
+        `wait_for_ready`: keep trying to connect until the deadline.
+        Raises RpcError.
+        """
+        call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
+        return call.result()
+
+    def with_call(
+        self,
+        request: In,
+        timeout: float | None = None,
+        metadata: Metadata = None,
+        *,
+        wait_for_ready: bool = False,
+    ) -> tuple[Out, Call[Out]]:
+        """As calling it, but gives the reply and the call."""
+        call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
+        return call.result(), call
+
+    def future(
+        self,
+        request: In,
+        timeout: float | None = None,
+        metadata: Metadata = None,
+        *,
+        wait_for_ready: bool = False,
+    ) -> Call[Out]:
+        """Start the call; the result is a future with `.cancel()`.
+
+        Raises InvalidCall for arguments that no gate would take, ProfileError.
+        """
+        if not isinstance(request, self.request):
+            raise TypeError(f"{self.path} takes a {self.request.__name__}")
+        ask = Ask(
+            path=self.path,
+            payload=_encode(self.path, request),
+            read_reply=self.reply.FromString,
+            timeout_ms=_timeout_ms(timeout),
+            metadata=read_metadata(metadata),
+            wait_for_ready=wait_for_ready,
+        )
+        link = links.find(self.channel.spec)
+        call: Call[Out] = Call(ask, link, link.clock)
+        link.start(call)
+        return call
+
+
+def connect(
+    profile: str | os.PathLike[str] | None = None, *, token: str | None = None
+) -> Channel:
+    """A channel to the gate of a profile folder.
+
+    `profile`: the folder; None: $WARDED_PROFILE, else ~/.config/warded/default.
+    `token`: sent as it is, in place of the profile's token file.
+
+    Reads the profile but does not dial: the first call does.
+    Raises ProfileError: naming file and cure.
+
+    Example::
+
+        channel = warded.connect("build/try/profile/trainer")
+        stub = ObservationStub(channel)
+    """
+    folder = Path(profile) if profile is not None else default_path()
+    checked = Profile(folder.absolute())
+    checked.credentials()
+    if token is None:
+        checked.token()
+    return Channel(str(checked.path), token)
+
+
+def _encode(path: str, request: Message) -> bytes:
+    payload = request.SerializeToString()
+    try:
+        check_size(len(payload))
+    except FrameTooLargeError as error:
+        raise _too_large(path, error) from error
+    return payload
+
+
+def _too_large(path: str, error: FrameTooLargeError) -> RpcError:
+    return make_error(
+        Failure(
+            StatusCode.RESOURCE_EXHAUSTED,
+            Reason.TOO_LARGE,
+            f"{path}: {error}; not sent",
+            Phase.SEND,
+        )
+    )
+
+
+def _timeout_ms(timeout: float | None) -> int:
+    seconds = DEFAULT_TIMEOUT_S if timeout is None else timeout
+    if not math.isfinite(seconds):
+        raise invalid(f"timeout {seconds}: a number of seconds; no call waits for ever")
+    return math.ceil(seconds * 1000)

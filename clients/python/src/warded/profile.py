@@ -1,0 +1,219 @@
+"""A profile: the folder that holds who this client is and which gates it trusts.
+
+    server    `ENDPOINT`, or `ADDRESS as ENDPOINT`; a line each
+    ca.pem    the CA that signed the gates
+    cert.pem  this client's certificate      key.pem  its key (secret)
+    token     the token (secret)             policy   which gates to trust (optional)
+
+Nothing is frozen: each file counts as it is when it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from warded._endpoint import Server, parse_servers
+from warded._policy import Policy, parse_policy
+from warded._spiffe import Spiffe
+from warded._token import TokenSource
+from warded.errors import RpcError, profile_error
+from warded.identity import IdentityError, read_client
+
+_CREDENTIAL_FILES = ("server", "ca.pem", "cert.pem", "key.pem", "policy")
+_MAX_FILE_BYTES = 1 << 20
+_HOW_TO_MAKE = "make a profile with `warded profile new NAME --scope ... --out DIR`"
+
+Stamp = tuple[int, int, int, int] | None
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What a new connection needs, read in one go."""
+
+    context: ssl.SSLContext
+    mine: Spiffe
+    policy: Policy
+    servers: tuple[Server, ...]
+
+
+class Profile:
+    """One profile folder, watched.
+
+    Threads: any; each cache is replaced in one assignment.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises ProfileError: the folder is not there."""
+        self.path = Path(path)
+        if not self.path.is_dir():
+            raise profile_error(
+                f"{self.path}: no such folder; {_HOW_TO_MAKE}, then set "
+                "WARDED_PROFILE to it or name it in warded.connect()"
+            )
+        self._tokens = TokenSource(str(self.path / "token"))
+        self._last: tuple[tuple[Stamp, ...], Credentials] | None = None
+
+    def token(self) -> str:
+        """The token to send now.
+
+        A file that is empty or half written keeps the last good one.
+        Raises ProfileError (readable by others), Unauthenticated (none yet).
+        """
+        path = self.path / "token"
+        check_secret(path)
+        return self._tokens.token(stamp(path))
+
+    def credentials(self) -> Credentials:
+        """Certificate, key, CA, servers and policy as they are now.
+
+        A certificate and a key that do not fit, as while they are being replaced, keep
+        the last good pair. Raises ProfileError, naming file and cure.
+        """
+        stamps = self._stamps()
+        last = self._last
+        if last is not None and last[0] == stamps:
+            return last[1]
+        servers, policy = self._read_servers(), self._read_policy()
+        try:
+            context, mine = self._load_pair()
+        except RpcError:
+            if last is None or not self._is_changing():
+                raise
+            context, mine = last[1].context, last[1].mine
+            return Credentials(context, mine, policy, servers)
+        credentials = Credentials(context, mine, policy, servers)
+        self._last = (stamps, credentials)
+        return credentials
+
+    def changed(self) -> bool:
+        """Whether a file that connections depend on is not what `credentials` read."""
+        return self._last is not None and self._last[0] != self._stamps()
+
+    def _stamps(self) -> tuple[Stamp, ...]:
+        return tuple(stamp(self.path / name) for name in _CREDENTIAL_FILES)
+
+    def _is_changing(self) -> bool:
+        """Certificate or key was written so lately that its twin may be on its way."""
+        seen = [stamp(self.path / name) for name in ("cert.pem", "key.pem")]
+        newest = max((s[0] for s in seen if s is not None), default=0)
+        return time.time_ns() - newest < 60 * 1_000_000_000
+
+    def _read(self, name: str) -> bytes:
+        path = self.path / name
+        try:
+            with path.open("rb") as file:
+                data = file.read(_MAX_FILE_BYTES + 1)
+        except OSError as error:
+            _refuse_file(path, error)
+        if len(data) > _MAX_FILE_BYTES:
+            raise profile_error(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
+        return data
+
+    def _text(self, name: str) -> str:
+        try:
+            return self._read(name).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise profile_error(f"{self.path / name}: not UTF-8 text") from error
+
+    def _read_servers(self) -> tuple[Server, ...]:
+        try:
+            return parse_servers(self._text("server"))
+        except ValueError as error:
+            raise profile_error(f"{self.path / 'server'}: {error}") from error
+
+    def _read_policy(self) -> Policy:
+        if stamp(self.path / "policy") is None:
+            return Policy()
+        try:
+            return parse_policy(self._text("policy"))
+        except ValueError as error:
+            raise profile_error(f"{self.path / 'policy'}: {error}") from error
+
+    def _load_pair(self) -> tuple[ssl.SSLContext, Spiffe]:
+        mine = self._read_own_identity()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False  # identity.judge checks URI and endpoint instead
+        context.verify_mode = ssl.CERT_REQUIRED
+        self._load_ca(context)
+        self._load_key(context)
+        return context, mine
+
+    def _read_own_identity(self) -> Spiffe:
+        path = self.path / "cert.pem"
+        first, found, _ = self._text("cert.pem").partition("-----END CERTIFICATE-----")
+        start = first.find("-----BEGIN CERTIFICATE-----")
+        try:
+            if start < 0:
+                raise ValueError("no certificate in it")
+            return read_client(ssl.PEM_cert_to_DER_cert(first[start:] + found))
+        except (IdentityError, ValueError) as error:
+            raise profile_error(f"{path}: {error}; {_HOW_TO_MAKE}") from error
+
+    def _load_ca(self, context: ssl.SSLContext) -> None:
+        path = self.path / "ca.pem"
+        try:
+            context.load_verify_locations(cadata=self._text("ca.pem"))
+        except (ssl.SSLError, ValueError) as error:
+            raise profile_error(
+                f"{path}: no usable CA certificate in it; copy the gate's ca.pem"
+            ) from error
+
+    def _load_key(self, context: ssl.SSLContext) -> None:
+        cert, key = self.path / "cert.pem", self.path / "key.pem"
+        check_secret(key)
+        try:
+            context.load_cert_chain(cert, key, password=_refuse_password)
+        except ssl.SSLError as error:
+            raise profile_error(
+                f"{cert} and {key}: {error.reason or 'not a PEM pair'}; they must be "
+                f"one pair, in PEM, the key not encrypted; {_HOW_TO_MAKE}"
+            ) from error
+        except OSError as error:
+            _refuse_file(key, error)
+
+
+def default_path() -> Path:
+    """$WARDED_PROFILE, else ~/.config/warded/default."""
+    named = os.environ.get("WARDED_PROFILE")
+    return Path(named) if named else Path.home() / ".config/warded/default"
+
+
+def stamp(path: Path) -> Stamp:
+    """What changes when the file does; None: it is not there."""
+    try:
+        s = path.stat()
+    except OSError:
+        return None
+    return s.st_mtime_ns, s.st_size, s.st_ino, s.st_dev
+
+
+def check_secret(path: Path) -> None:
+    """Refuse a secret that others than its owner may read or write.
+
+    Group bits pass when root owns the file: Kubernetes mounts Secrets so (0440).
+    Raises ProfileError.
+    """
+    try:
+        s = path.stat()
+    except OSError as error:
+        _refuse_file(path, error)
+    mode = s.st_mode & 0o777
+    if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
+        raise profile_error(
+            f"{path}: mode {mode:04o} lets others at a secret; chmod 600 {path}"
+        )
+
+
+def _refuse_file(path: Path, error: OSError) -> NoReturn:
+    cure = _HOW_TO_MAKE if isinstance(error, FileNotFoundError) else "check its owner"
+    raise profile_error(f"{path}: {error.strerror or error}; {cure}") from error
+
+
+def _refuse_password() -> str:
+    raise profile_error("key.pem is encrypted; store it without a password")
