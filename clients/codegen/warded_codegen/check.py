@@ -18,7 +18,9 @@ _SCOPE_BYTES = 128
 def faults(schema: Schema) -> list[str]:
     """All faults of all files; empty: generate."""
     return [
-        f"{file.name}: {fault}" for file in schema.files for fault in _of_file(file, schema)
+        f"{file.name}: {fault}"
+        for file in schema.files
+        for fault in _of_file(file, schema)
     ]
 
 
@@ -51,8 +53,9 @@ def _of_method(method: Method, schema: Schema) -> Iterator[str]:
         )
     else:
         yield from _of_rule(method.rule, method.server_streams)
-    for type_ in {method.request.full: method.request, method.reply.full: method.reply}.values():
-        yield from _of_type(type_, schema)
+    yield from _of_type(method.request, schema)
+    if method.reply != method.request:
+        yield from _of_type(method.reply, schema)
 
 
 def _of_rule(rule: Rule, streams: bool) -> Iterator[str]:
@@ -60,8 +63,9 @@ def _of_rule(rule: Rule, streams: bool) -> Iterator[str]:
         yield "mutates and says audited: false: what changes something is on record"
     if rule.scope and not _SCOPE.fullmatch(rule.scope):
         yield (
-            f'scope "{rule.scope}" is not of the form area:object: area [a-z][a-z0-9_-]*, '
-            "object {name}, or segments [A-Za-z0-9._-]+ or * parted by /, last maybe **"
+            f'scope "{rule.scope}" is not of the form area:object: '
+            "an area is [a-z][a-z0-9_-]*, an object is {name}, or segments "
+            "[A-Za-z0-9._-]+ or * parted by /, the last may be **"
         )
     if len(rule.scope) > _SCOPE_BYTES:
         yield f"scope is {len(rule.scope)} bytes long: at most {_SCOPE_BYTES}"

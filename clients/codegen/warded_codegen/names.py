@@ -1,19 +1,20 @@
-"""How a protobuf name looks in C and in Python; protoc-c's rules where they are its own."""
+"""How a protobuf name looks in C and in Python; by the rules of protoc-c."""
 
 from __future__ import annotations
 
 import re
 
 # Words that cannot be the name of a member.
-C_KEYWORDS = frozenset(
-    """auto break case char const continue default do double else enum extern float for
-    goto if inline int long register restrict return short signed sizeof static struct
-    switch typedef union unsigned void volatile while asm typeof self""".split()
-)
+_WORDS = """
+    asm auto break case char const continue default do double else enum extern float for
+    goto if inline int long register restrict return self short signed sizeof static
+    struct switch typedef typeof union unsigned void volatile while
+"""
+C_KEYWORDS = frozenset(_WORDS.split())
 
 
 def snake(name: str) -> str:
-    """`GetObservation` -> `get_observation`, `WhoAmI` -> `who_am_i`, `SQLQuery` -> `sql_query`."""
+    """`GetObservation` -> `get_observation`, `SQLQuery` -> `sql_query`."""
     spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", spaced).lower()
 
@@ -25,7 +26,7 @@ def member(name: str) -> str:
 
 
 def prefix(full: str) -> str:
-    """`acme.echo.v1.Echo` -> `wd_acme_echo_v1_echo`: what our names of a service start with."""
+    """`acme.echo.v1.Echo` -> `wd_acme_echo_v1_echo`: how our names of it start."""
     return "wd_" + "_".join(snake(part) for part in full.split("."))
 
 
@@ -35,7 +36,7 @@ def protoc_c_type(full: str) -> str:
 
 
 def protoc_c_descriptor(full: str) -> str:
-    """protoc-c's descriptor of that struct: `acme__echo__v1__say_request__descriptor`."""
+    """Its descriptor: `acme__echo__v1__say_request__descriptor`."""
     return "__".join(_lower(part) for part in full.split(".")) + "__descriptor"
 
 
@@ -48,7 +49,7 @@ def _lower(part: str) -> str:
 
 
 def python_module(file: str) -> str:
-    """`acme/echo/v1/echo.proto` -> `acme.echo.v1.echo_wd`; protobuf's own: `..._pb2`."""
+    """`acme/echo/v1/echo.proto` -> `acme.echo.v1.echo_wd`; protobuf's own: `_pb2`."""
     base = file.removesuffix(".proto").replace("-", "_").replace("/", ".")
     return base + ("_pb2" if file.startswith("google/protobuf/") else "_wd")
 

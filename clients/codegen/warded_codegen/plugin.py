@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from google.protobuf.compiler.plugin_pb2 import CodeGeneratorRequest, CodeGeneratorResponse
+from google.protobuf.compiler.plugin_pb2 import (
+    CodeGeneratorRequest,
+    CodeGeneratorResponse,
+)
 
 from . import c, check, py
 from .model import File
@@ -14,7 +17,7 @@ _LANGUAGES = {"c": (c.render,), "python": (py.render,), "": (c.render, py.render
 
 
 def main(source: BinaryIO, sink: BinaryIO) -> None:
-    """One run: protoc writes its request to `source` and reads the answer from `sink`."""
+    """One run: protoc's request from `source`, the answer to `sink`."""
     request = CodeGeneratorRequest.FromString(source.read())
     sink.write(answer(request).SerializeToString())
 
@@ -24,7 +27,9 @@ def answer(request: CodeGeneratorRequest) -> CodeGeneratorResponse:
     response = CodeGeneratorResponse()
     language = request.parameter.removeprefix("lang=")
     if language not in _LANGUAGES:
-        response.error = f'option "{request.parameter}" is unknown: say lang=c or lang=python'
+        response.error = (
+            f'option "{request.parameter}" is unknown: say lang=c or lang=python'
+        )
         return response
 
     schema = read(request)

@@ -70,9 +70,10 @@ class _RuleReader:
 
 
 def _message_class(pool: Any, descriptor: Any) -> Any:
-    if hasattr(message_factory, "GetMessageClass"):  # protobuf >= 4.22
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory(pool).GetPrototype(descriptor)
+    factory: Any = message_factory
+    if hasattr(factory, "GetMessageClass"):  # protobuf >= 4.22
+        return factory.GetMessageClass(descriptor)
+    return factory.MessageFactory(pool).GetPrototype(descriptor)
 
 
 def _types_of(file: FileDescriptorProto) -> list[Type]:
@@ -90,11 +91,11 @@ def _types_of(file: FileDescriptorProto) -> list[Type]:
     return found
 
 
-def _file(file: FileDescriptorProto, types: dict[str, Type], rules: _RuleReader) -> File:
-    comments = {
-        tuple(location.path): location.leading_comments.strip()
-        for location in file.source_code_info.location
-    }
+def _file(
+    file: FileDescriptorProto, types: dict[str, Type], rules: _RuleReader
+) -> File:
+    info = file.source_code_info
+    comments = {tuple(at.path): at.leading_comments.strip() for at in info.location}
     return File(
         name=file.name,
         imports=tuple(file.dependency),
@@ -143,7 +144,8 @@ def _embedded(file: FileDescriptorProto) -> bytes:
         _clear_json_names(message)
     for extension in bare.extension:
         extension.ClearField("json_name")
-    return bare.SerializeToString(deterministic=True)
+    serialized: bytes = bare.SerializeToString(deterministic=True)
+    return serialized
 
 
 def _clear_json_names(message: DescriptorProto) -> None:
