@@ -1,8 +1,8 @@
 /* cgroup.h - memory, process and processor limits of one action, on cgroup v1 or v2.
  *
  * A leaf per action, below the cgroup that warded-execd itself was put in (never beside
- * it, so the limits of a container around us hold), named warded-<pid>-<slot>: fresh, so
- * that no count is carried over from the action before. Memory and pids are mandatory;
+ * it, so the limits of a container around us hold), named warded-PID.START-SLOT after its
+ * executor: fresh, so that no count is carried over from the action before. Memory and pids are mandatory;
  * cpu and cpuacct are used where they are.
  *
  * Threads: one at a time.
@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#define WD_CGROUP_NAME_BYTES 56
 
 /* Where the controllers are. Kinds of hierarchy that a leaf may need. */
 typedef enum wd_cgroup_controller {
@@ -58,7 +60,7 @@ typedef struct wd_cgroup_limits {
 /* One leaf: a folder in each hierarchy. */
 typedef struct wd_cgroup {
     const wd_cgroup_tree *tree;
-    char name[40];
+    char name[WD_CGROUP_NAME_BYTES];
 } wd_cgroup;
 
 /* Make a leaf and set its limits, which are read back.

@@ -1,0 +1,304 @@
+#include "server/executor/probe.h"
+
+#include "server/executor/filter.h"
+#include "server/executor/slot_kit.h"
+#include "server/executor/uids.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANSWER_MS 5000
+
+/* What every try needs. A part that could not be had leaves its failure in `error`. */
+typedef struct bench {
+    const wd_config *config;
+    wd_error error; /* of what all need; status WD_OK: none */
+    char program[PATH_MAX];
+    int filter_fd;
+    int spec_fd;
+    wd_error filter_error;
+} bench;
+
+static void set_absent(wd_layer_state *layer, int error, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void set_absent(wd_layer_state *layer, int error, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(layer->detail, sizeof(layer->detail), fmt, args);
+    va_end(args);
+    layer->active = false;
+    layer->error = error;
+}
+
+/* --- tries by warded-slot ---------------------------------------------------------- */
+
+static wd_slot_reading await_report(int fd, wd_slot_report *report)
+{
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+    if (poll(&answer, 1, ANSWER_MS) <= 0)
+        return WD_SLOT_NOTHING_YET;
+    wd_slot slot = {.report_fd = fd};
+    return wd_slot_read(&slot, report);
+}
+
+static void read_answer(int fd, wd_layer_state *layer)
+{
+    wd_slot_report report;
+    switch (await_report(fd, &report)) {
+    case WD_SLOT_NOTHING_YET:
+        set_absent(layer, ETIMEDOUT, "no answer in %d ms", ANSWER_MS);
+        return;
+    case WD_SLOT_LOST:
+        set_absent(layer, 0, "the process that tried it was killed");
+        return;
+    case WD_SLOT_REPORTED:
+        break;
+    }
+    layer->active = report.kind == WD_SLOT_ENDED;
+    if (!layer->active && report.error != 0)
+        set_absent(layer, report.error, "%s: %s", report.what, strerror(report.error));
+    else if (!layer->active)
+        set_absent(layer, 0, "%s", report.what);
+}
+
+static void try_in_slot(const bench *b, wd_layer_state *layer)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        set_absent(layer, errno, "pipe: %s", strerror(errno));
+        return;
+    }
+    const wd_slot_birth birth = {
+        .program = b->program,
+        .probe = layer->name,
+        .fds = {-1, -1, -1, b->spec_fd, -1, b->filter_fd, report[1], -1},
+    };
+    pid_t pid = wd_slot_spawn(&birth);
+    (void)close(report[1]);
+    if (pid < 0)
+        set_absent(layer, errno, "fork: %s", strerror(errno));
+    else
+        read_answer(report[0], layer);
+    (void)close(report[0]);
+    if (pid > 0) {
+        (void)kill(pid, SIGKILL); /* it has answered, or never will */
+        (void)waitpid(pid, NULL, 0);
+    }
+}
+
+/* --- tries from here --------------------------------------------------------------- */
+
+/* Wait for a leaf's last process to be seen as gone. */
+static bool remove_leaf(const wd_cgroup *leaf)
+{
+    for (int i = 0; i < 100; i++) {
+        if (wd_cgroup_remove(leaf))
+            return true;
+        (void)poll(NULL, 0, 5);
+    }
+    return false;
+}
+
+static bool try_join(const wd_cgroup *leaf)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(wd_cgroup_join(leaf) ? 0 : errno);
+    int status = -1;
+    if (pid > 0)
+        (void)waitpid(pid, &status, 0);
+    errno = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+    return errno == 0;
+}
+
+/* Makes a leaf, reads its limits back, joins it. The wanted layer is named by the
+ * error's first word. */
+static wd_status try_leaf(const wd_cgroup_tree *tree, wd_error *err)
+{
+    const wd_cgroup_limits limits = {.memory_bytes = 64U << 20, .pids = 8};
+    wd_cgroup leaf;
+    WD_TRY(wd_cgroup_enable(tree, err));
+    /* a number that no slot has */
+    WD_TRY(wd_cgroup_make(tree, 1000000, &limits, &leaf, err));
+    bool joined = try_join(&leaf);
+    int error = errno;
+    if (!remove_leaf(&leaf))
+        return wd_fail(err, WD_UNAVAILABLE, "cgroup-pids: remove the leaf");
+    if (!joined)
+        return wd_fail(err, WD_UNAVAILABLE, "cgroup-pids: join the leaf: %s",
+                       strerror(error));
+    return WD_OK;
+}
+
+static void describe_cgroup(const wd_cgroup_tree *tree, wd_cgroup_controller controller,
+                            const wd_error *error, wd_layer_state *layer)
+{
+    size_t size = strlen(layer->name);
+    if (tree->parent[controller] == NULL)
+        set_absent(layer, ENOENT, "no hierarchy has this controller");
+    else if (error->status != WD_OK && strncmp(error->msg, layer->name, size) == 0)
+        set_absent(layer, 0, "%s", error->msg + size + 2);
+    else {
+        layer->active = true;
+        (void)snprintf(layer->detail, sizeof(layer->detail), "v%d at %.150s",
+                       tree->v2[controller] ? 2 : 1, tree->parent[controller]);
+    }
+}
+
+static void try_cgroups(wd_layer_state layers[WD_LAYER_COUNT])
+{
+    wd_cgroup_tree tree = {0};
+    wd_error error = {.status = WD_OK};
+    if (wd_cgroup_find(&tree, &error) == WD_OK)
+        error.status = try_leaf(&tree, &error);
+    describe_cgroup(&tree, WD_CGROUP_MEMORY, &error, &layers[WD_LAYER_CGROUP_MEMORY]);
+    describe_cgroup(&tree, WD_CGROUP_PIDS, &error, &layers[WD_LAYER_CGROUP_PIDS]);
+    describe_cgroup(&tree, WD_CGROUP_CPU, &error, &layers[WD_LAYER_CGROUP_CPU]);
+    wd_cgroup_tree_done(&tree);
+}
+
+static void try_uids(const wd_config *config, wd_layer_state *layer)
+{
+    wd_error error;
+    const wd_uid_range range = {config->sandbox.uid_base, 2 * config->sandbox.slots};
+    if (wd_uids_check(range, config->user, &error) != WD_OK) {
+        set_absent(layer, 0, "%s", error.msg + sizeof("uid-range: ") - 1);
+        return;
+    }
+    (void)snprintf(layer->detail, sizeof(layer->detail), "%llu..%llu",
+                   (unsigned long long)range.base,
+                   (unsigned long long)(range.base + range.count - 1));
+}
+
+static void try_roots(const wd_config *config, wd_layer_state *layer)
+{
+    wd_error error;
+    if (wd_slot_check_roots(config, &error) != WD_OK)
+        set_absent(layer, 0, "%s", error.msg + sizeof("mounts: ") - 1);
+}
+
+/* What is worth knowing of a layer that is there. */
+static void describe_landlock(wd_layer_state *layer)
+{
+    if (layer->active)
+        (void)snprintf(layer->detail, sizeof(layer->detail), "ABI %ld",
+                       syscall(SYS_landlock_create_ruleset, NULL, 0, 1));
+}
+
+/* --- interpreters ------------------------------------------------------------------ */
+
+static wd_status make_spec(bench *b, const char *interpreter, wd_error *err)
+{
+    wd_slot_spec spec;
+    const wd_action action = {.interpreter = interpreter,
+                              .limits = b->config->sandbox.defaults};
+    WD_TRY(wd_slot_spec_fill(b->config, 0, &action, &spec, err));
+    if (b->spec_fd >= 0)
+        (void)close(b->spec_fd);
+    b->spec_fd = wd_slot_memfd(
+        "spec", (wd_span){.data = (const uint8_t *)&spec, .size = sizeof(spec)});
+    if (b->spec_fd < 0)
+        return wd_fail(err, WD_UNAVAILABLE, "descriptors: memfd_create: %s",
+                       strerror(errno));
+    return WD_OK;
+}
+
+static void try_interpreters(bench *b, wd_layer_state *layer)
+{
+    for (size_t i = 0; i < b->config->n_tools; i++) {
+        wd_error error;
+        if (make_spec(b, b->config->tools[i].interpreter, &error) != WD_OK) {
+            set_absent(layer, 0, "%s", error.msg);
+            return;
+        }
+        try_in_slot(b, layer);
+        if (!layer->active)
+            return;
+    }
+    layer->active = true;
+}
+
+/* --- all ----------------------------------------------------------------------------- */
+
+static void bench_open(bench *b, const wd_config *config)
+{
+    *b = (bench){.config = config, .filter_fd = -1, .spec_fd = -1};
+    b->filter_error.status = wd_filter_build(&b->filter_fd, &b->filter_error);
+    b->error.status = wd_slot_program(b->program, &b->error);
+    if (b->error.status == WD_OK)
+        b->error.status = make_spec(b, "/", &b->error);
+}
+
+static void bench_close(bench *b)
+{
+    if (b->filter_fd >= 0)
+        (void)close(b->filter_fd);
+    if (b->spec_fd >= 0)
+        (void)close(b->spec_fd);
+}
+
+static void try_one(bench *b, wd_layer_state layers[WD_LAYER_COUNT], wd_layer_id id)
+{
+    wd_layer_state *layer = &layers[id];
+    switch (id) {
+    case WD_LAYER_CGROUP_MEMORY:
+    case WD_LAYER_CGROUP_PIDS:
+    case WD_LAYER_CGROUP_CPU:
+        return; /* together, by try_cgroups */
+    case WD_LAYER_CANARY:
+        set_absent(layer, 0, "tried by warded-execd at its start");
+        return;
+    case WD_LAYER_INTERPRETER:
+        try_interpreters(b, layer);
+        return;
+    case WD_LAYER_SECCOMP:
+        if (b->filter_error.status == WD_OK)
+            try_in_slot(b, layer);
+        else
+            set_absent(layer, 0, "%s", b->filter_error.msg);
+        return;
+    default:
+        try_in_slot(b, layer);
+    }
+}
+
+void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COUNT])
+{
+    bench b;
+    bench_open(&b, config);
+    for (unsigned i = 0; i < WD_LAYER_COUNT; i++) {
+        const wd_layer_id id = (wd_layer_id)i;
+        layers[i] = (wd_layer_state){.id = id,
+                                     .name = wd_layer_name(id),
+                                     .mandatory = wd_layer_mandatory(id),
+                                     .cure = wd_layer_cure(id)};
+        if (b.error.status == WD_OK)
+            try_one(&b, layers, id);
+        else
+            set_absent(&layers[i], 0, "not tried: %s", b.error.msg);
+    }
+    try_cgroups(layers);
+    if (layers[WD_LAYER_UIDS].active)
+        try_uids(config, &layers[WD_LAYER_UIDS]);
+    if (layers[WD_LAYER_MOUNTS].active)
+        try_roots(config, &layers[WD_LAYER_MOUNTS]);
+    describe_landlock(&layers[WD_LAYER_LANDLOCK]);
+    bench_close(&b);
+}
+
+const wd_layer_state *wd_probe_missing(const wd_layer_state layers[WD_LAYER_COUNT])
+{
+    for (unsigned i = 0; i < WD_LAYER_COUNT; i++)
+        if (layers[i].mandatory && !layers[i].active && i != WD_LAYER_CANARY)
+            return &layers[i];
+    return NULL;
+}

@@ -1,0 +1,155 @@
+#include "server/executor/slot_init.h"
+
+#include "server/executor/slot_root.h"
+#include "server/executor/slot_walls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The action's descriptor of its code; beyond it nothing stays open. */
+#define ACTION_CODE_FD 3
+
+/* --- worker ----------------------------------------------------------------------- */
+
+static bool hold_only_own(wd_slot_fault *fault)
+{
+    if (close_range(ACTION_CODE_FD, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+        return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "close_range");
+    /* the spec is read, its number free for the code; dup2 clears close-on-exec */
+    if (dup2(WD_SLOT_CODE_FD, ACTION_CODE_FD) < 0)
+        return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "dup2 code");
+    return true;
+}
+
+static bool put_up_walls(const wd_slot_spec *spec, wd_slot_fault *fault)
+{
+    if (setsid() < 0)
+        return wd_slot_fail(fault, WD_LAYER_PID_NS, "setsid");
+    return hold_only_own(fault) && wd_slot_wall_rlimits(spec, fault) &&
+           wd_slot_wall_capabilities(fault) && wd_slot_wall_no_new_privs(fault) &&
+           wd_slot_wall_landlock(spec, fault);
+}
+
+static bool become_action(const wd_slot_spec *spec, wd_slot_fault *fault)
+{
+    char *const environment[] = {
+        (char[]){"PATH=/usr/bin:/bin"},      (char[]){"HOME=/work"},
+        (char[]){"LANG=C.UTF-8"},            (char[]){"TMPDIR=/tmp"},
+        (char[]){"OPENBLAS_NUM_THREADS=1"}, NULL,
+    };
+    wd_slot_spec copy = *spec; /* execve's arguments are not const */
+    char *const arguments[] = {
+        copy.interpreter, (char[]){"-I"}, (char[]){"-X"}, (char[]){"utf8"},
+        (char[]){"-c"},   copy.runner,    NULL,
+    };
+    if (chdir("/work") != 0)
+        return wd_slot_fail(fault, WD_LAYER_MOUNTS, "chdir /work");
+    (void)umask(022);
+    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    wd_slot_reset_signals();
+    if (!wd_slot_wall_seccomp(WD_SLOT_FILTER_FD, fault))
+        return false;
+    (void)execve(copy.interpreter, arguments, environment);
+    return wd_slot_fail(fault, WD_LAYER_INTERPRETER, "exec %.80s", spec->interpreter);
+}
+
+static _Noreturn void run_worker(const wd_slot_spec *spec)
+{
+    wd_slot_fault fault;
+    if (!put_up_walls(spec, &fault) || !become_action(spec, &fault))
+        wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
+    _exit(127);
+}
+
+/* --- process 1 --------------------------------------------------------------------- */
+
+/* Reaps what has ended. true: the worker did; its status is in *status. */
+static bool reap_until(pid_t worker, int *status)
+{
+    int one = 0;
+    for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG | __WALL)) > 0;) {
+        if (pid != worker)
+            continue; /* an orphan that ended by itself */
+        *status = one;
+        return true;
+    }
+    return false;
+}
+
+/* Waits for the worker, and for the order to kill. */
+static int wait_worker(pid_t worker, int signals)
+{
+    struct pollfd fds[2] = {{.fd = signals, .events = POLLIN},
+                            {.fd = WD_SLOT_CONTROL_FD, .events = POLLIN}};
+    int status = 0;
+    while (!reap_until(worker, &status)) {
+        if (poll(fds, 2, -1) < 0)
+            continue; /* EINTR */
+        if (fds[1].revents != 0) {
+            (void)kill(-1, SIGKILL);
+            fds[1].fd = -1; /* once is enough: nothing can start any more */
+        }
+        struct signalfd_siginfo info;
+        if (fds[0].revents != 0 && read(signals, &info, sizeof(info)) < 0)
+            continue; /* a spurious wake-up */
+    }
+    return status;
+}
+
+/* Kills and reaps to the last process. Returns how many had outlived the worker. */
+static unsigned clear_out(void)
+{
+    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) {
+        /* dead already: not a leftover */
+    }
+    unsigned leftovers = 0;
+    while (kill(-1, SIGKILL) == 0) {
+        while (waitpid(-1, NULL, __WALL) > 0)
+            leftovers++;
+    }
+    return leftovers;
+}
+
+static int watch_children(void)
+{
+    sigset_t children;
+    (void)sigemptyset(&children);
+    (void)sigaddset(&children, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &children, NULL) != 0)
+        return -1;
+    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int wd_slot_init_run(const wd_slot_spec *spec, const void *unused)
+{
+    (void)unused;
+    wd_slot_fault fault;
+    int signals = watch_children();
+    if (signals < 0 || !wd_slot_root_build(spec, &fault)) {
+        if (signals < 0)
+            (void)wd_slot_fail(&fault, WD_LAYER_PID_NS, "signalfd");
+        wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
+        return 1;
+    }
+    pid_t worker = fork();
+    if (worker == 0)
+        run_worker(spec);
+    if (worker < 0) {
+        (void)wd_slot_fail(&fault, WD_LAYER_PID_NS, "fork");
+        wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
+        return 1;
+    }
+    (void)close_range(WD_SLOT_STDIN_FD, WD_SLOT_STDERR_FD, 0);
+    int status = wait_worker(worker, signals);
+    wd_slot_send_end(WD_SLOT_REPORT_FD, status, clear_out());
+    return 0;
+}

@@ -1,0 +1,105 @@
+#include "server/executor/uids.h"
+
+#include "proto/c/cleanup.h"
+#include "server/executor/cgroup_file.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NSS_BYTES 16384
+
+static bool overlaps(wd_uid_range range, uint64_t first, uint64_t count)
+{
+    return first < range.base + range.count && range.base < first + count;
+}
+
+bool wd_uids_mapped(wd_uid_range range, const char *map)
+{
+    for (const char *line = map; line != NULL && *line != '\0';
+         line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
+        unsigned long long first = 0;
+        unsigned long long count = 0;
+        if (sscanf(line, "%llu %*u %llu", &first, &count) == 2 && first <= range.base &&
+            range.base + range.count <= first + count)
+            return true;
+    }
+    return false;
+}
+
+const char *wd_uids_subid_owner(wd_uid_range range, char *text, const char *owner)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        unsigned long long first = 0;
+        unsigned long long count = 0;
+        char *colon = strchr(line, ':');
+        if (colon == NULL || sscanf(colon, ":%llu:%llu", &first, &count) != 2)
+            continue;
+        *colon = '\0';
+        if (strcmp(line, owner) == 0 || strcmp(line, "root") == 0)
+            continue;
+        if (overlaps(range, first, count))
+            return line;
+    }
+    return NULL;
+}
+
+static wd_status check_maps(wd_uid_range range, wd_error *err)
+{
+    static const char *const files[] = {"/proc/self/uid_map", "/proc/self/gid_map"};
+    for (size_t i = 0; i < 2; i++) {
+        WD_AUTO(wd_text) *map = wd_cgroup_file_all(files[i]);
+        if (map == NULL || !wd_uids_mapped(range, map))
+            return wd_fail(err, WD_UNAVAILABLE,
+                           "uid-range: %s does not offer %llu..%llu", files[i],
+                           (unsigned long long)range.base,
+                           (unsigned long long)(range.base + range.count - 1));
+    }
+    return WD_OK;
+}
+
+static wd_status check_subids(wd_uid_range range, const char *owner, wd_error *err)
+{
+    static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
+    for (size_t i = 0; i < 2; i++) {
+        WD_AUTO(wd_text) *text = wd_cgroup_file_all(files[i]);
+        const char *other =
+            text != NULL ? wd_uids_subid_owner(range, text, owner) : NULL;
+        if (other != NULL)
+            return wd_fail(err, WD_UNAVAILABLE,
+                           "uid-range: %s gives some of %llu..%llu to %s", files[i],
+                           (unsigned long long)range.base,
+                           (unsigned long long)(range.base + range.count - 1), other);
+    }
+    return WD_OK;
+}
+
+static wd_status check_id(uint64_t id, wd_error *err)
+{
+    char space[NSS_BYTES];
+    struct passwd account;
+    struct passwd *found = NULL;
+    struct group group;
+    struct group *found_group = NULL;
+    (void)getpwuid_r((uid_t)id, &account, space, sizeof(space), &found);
+    if (found != NULL)
+        return wd_fail(err, WD_UNAVAILABLE, "uid-range: %llu is the account %s",
+                       (unsigned long long)id, found->pw_name);
+    (void)getgrgid_r((gid_t)id, &group, space, sizeof(space), &found_group);
+    if (found_group != NULL)
+        return wd_fail(err, WD_UNAVAILABLE, "uid-range: %llu is the group %s",
+                       (unsigned long long)id, found_group->gr_name);
+    return WD_OK;
+}
+
+wd_status wd_uids_check(wd_uid_range range, const char *owner, wd_error *err)
+{
+    WD_TRY(check_maps(range, err));
+    WD_TRY(check_subids(range, owner, err));
+    for (uint64_t i = 0; i < range.count; i++)
+        WD_TRY(check_id(range.base + i, err));
+    return WD_OK;
+}
