@@ -22,11 +22,10 @@
 
 #define WD_AUDIT_HASH_BYTES 32U
 #define WD_AUDIT_TEXT_BYTES 4096U /* longest text of a column; more is cut */
-4096U                             /* longest detail; longer text of any column is cut */
 #define WD_AUDIT_QUERY_ROWS 1000U /* most rows of one answer */
 
-    /* The newest row: 0 and zero bytes for an empty chain. */
-    typedef struct wd_head {
+/* The newest row: 0 and zero bytes for an empty chain. */
+typedef struct wd_head {
     uint64_t seq;
     uint8_t hash[WD_AUDIT_HASH_BYTES];
 } wd_head;

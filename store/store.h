@@ -38,7 +38,7 @@ typedef struct wd_store_disk {
 typedef struct wd_store_options {
     const char *dir;              /* must be the owner's alone (0700) */
     bool create;                  /* make the folder and the database when absent */
-    uint64_t reserve_bytes;       /* 0: WD_STORE_RESERVE_BYTES */
+    uint64_t reserve_bytes;       /* 0: as it is, else WD_STORE_RESERVE_BYTES */
     const struct wd_clock *clock; /* NULL: the system's; outlives the store */
     const char *vfs;              /* name of a SQLite VFS; NULL: the default (tests) */
     wd_store_disk disk;           /* all NULL: the real one (tests) */

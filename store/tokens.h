@@ -119,6 +119,11 @@ WD_MUST_USE wd_status wd_tokens_revoke_now(wd_store *store,
                                            const wd_token_revocation *revocation,
                                            bool *ret_was_live, wd_error *err);
 
+/* The `detail` of token.issue and token.revoke rows, JSON: never the secret. From malloc;
+ * NULL without memory. */
+char *wd_token_issue_detail(const wd_token *token);
+char *wd_token_revoke_detail(const char *reason);
+
 /* Called for each token, oldest first; borrowed. false: enough. */
 typedef bool wd_token_each(void *arg, const wd_token *token);
 WD_MUST_USE wd_status wd_tokens_list(wd_reader *reader, wd_token_each *each, void *arg,

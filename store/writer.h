@@ -18,8 +18,8 @@ typedef struct wd_store_job {
     struct wd_store_job *next; /* the queue's */
 
     /* Makes the changes, inside a savepoint: if it fails, its changes alone are undone
-     * and the others of its group go on. Runs again when the group is written again, so
-     * it changes nothing but the store. */
+     * and the others of its group go on; only AUDIT_UNWRITABLE undoes the whole group.
+     * Runs again when the group is written again, so it changes nothing but the store. */
     wd_status (*apply)(wd_store *store, struct wd_store_job *job, wd_error *err);
 
     /* After the commit, or after the failure: hands the job on to its next owner and

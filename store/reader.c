@@ -1,0 +1,67 @@
+#include "store/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/internal.h"
+#include "store/schema.h"
+
+static wd_status find_db(const char *dir, char **ret_path, wd_error *err)
+{
+    WD_AUTO(wd_text) *path = NULL;
+    if (asprintf(&path, "%s/store.db", dir) < 0)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+    if (access(path, R_OK) != 0) {
+        bool absent = errno == ENOENT || errno == ENOTDIR;
+        return wd_fail(err, absent ? WD_NOT_FOUND : WD_PERMISSION_DENIED,
+                       "no store in %s: %s: %s", dir, path, strerrordesc_np(errno));
+    }
+    *ret_path = WD_STEAL(path);
+    return WD_OK;
+}
+
+static wd_status set_up(wd_reader *reader, wd_error *err)
+{
+    WD_TRY(wd_sql_exec(reader->db, "PRAGMA query_only = 1", err));
+    WD_TRY(wd_schema_check(reader->db, err));
+    return wd_meta_read(reader->db, "chain_id", reader->chain_id,
+                        sizeof(reader->chain_id), err);
+}
+
+wd_status wd_reader_open(const char *dir, const char *vfs, wd_reader **ret_reader,
+                         wd_error *err)
+{
+    WD_AUTO(wd_text) *path = NULL;
+    WD_TRY(find_db(dir, &path, err));
+    WD_AUTO(wd_reader) *reader = calloc(1, sizeof(*reader));
+    if (reader == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a reader");
+    WD_TRY(wd_sql_open(path, SQLITE_OPEN_READONLY, vfs, &reader->db, err));
+    WD_TRY(set_up(reader, err));
+    *ret_reader = WD_STEAL(reader);
+    return WD_OK;
+}
+
+void wd_reader_close(wd_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    (void)sqlite3_close_v2(reader->db);
+    free(reader);
+}
+
+const char *wd_reader_chain_id(const wd_reader *reader)
+{
+    return reader->chain_id;
+}
+
+int64_t wd_reader_highest_ms(const wd_reader *reader)
+{
+    char kept[24];
+    if (wd_meta_read(reader->db, "highest_wall_ms", kept, sizeof(kept), NULL) != WD_OK)
+        return 0;
+    return strtoll(kept, NULL, 10);
+}

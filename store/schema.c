@@ -1,0 +1,109 @@
+#include "store/schema.h"
+
+#include <stdio.h>
+
+/* Columns of `audit` stand in the order of AuditRow in audit.proto, which is the order
+ * in which they are hashed; store/audit_cells.c has the same list. The chain's id is kept
+ * once, in meta. Two indexes only: each further one costs the writer dearly. */
+static const char step_1[] =
+    "CREATE TABLE meta ("
+    "  name TEXT PRIMARY KEY, value TEXT NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+
+    "CREATE TABLE tokens ("
+    "  id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, name TEXT NOT NULL,"
+    "  owner TEXT NOT NULL, purpose TEXT NOT NULL, audience TEXT NOT NULL,"
+    "  scopes TEXT NOT NULL, bind TEXT NOT NULL, digest BLOB NOT NULL,"
+    "  created_ms INTEGER NOT NULL, not_before_ms INTEGER NOT NULL,"
+    "  expires_ms INTEGER NOT NULL, revoked_ms INTEGER NOT NULL,"
+    "  revoked_reason TEXT NOT NULL, last_used_ms INTEGER NOT NULL"
+    ") STRICT;"
+
+    "CREATE TABLE audit ("
+    "  seq INTEGER PRIMARY KEY, wall_ms INTEGER NOT NULL, mono_ns INTEGER NOT NULL,"
+    "  event TEXT NOT NULL, outcome TEXT, code INTEGER NOT NULL, reason TEXT,"
+    "  principal TEXT, token_id TEXT, peer_cert TEXT, peer_addr TEXT, method TEXT,"
+    "  scope TEXT, trajectory_id TEXT, session_id TEXT, episode_id TEXT,"
+    "  call_id TEXT, trace_id TEXT, duration_us INTEGER NOT NULL,"
+    "  bytes_in INTEGER NOT NULL, bytes_out INTEGER NOT NULL, digest TEXT,"
+    "  detail TEXT, tool TEXT, item INTEGER NOT NULL,"
+    "  prev_hash BLOB NOT NULL, hash BLOB NOT NULL"
+    ") STRICT;"
+    "CREATE INDEX audit_call ON audit (call_id) WHERE call_id IS NOT NULL;";
+
+const wd_schema_step wd_schema_steps[] = {
+    {"tokens and audit", step_1},
+};
+const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_steps[0]);
+
+static wd_status refuse_version(int64_t has, size_t knows, wd_error *err)
+{
+    return wd_fail(
+        err, WD_FAILED_PRECONDITION,
+        "the store has schema %lld and this build knows %zu: it was written by "
+        "another Warded; use that one, or a newer",
+        (long long)has, knows);
+}
+
+/* A database of ours says so; an empty one says nothing yet. */
+static wd_status check_ours(sqlite3 *db, int64_t version, wd_error *err)
+{
+    int64_t application = 0;
+    int64_t tables = 0;
+    WD_TRY(wd_sql_number(db, "PRAGMA application_id", &application, err));
+    WD_TRY(wd_sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
+    bool empty = version == 0 && tables == 0;
+    if (!empty && application != WD_SCHEMA_APPLICATION_ID)
+        return wd_fail(err, WD_FAILED_PRECONDITION,
+                       "the database was not made by Warded (application_id %lld)",
+                       (long long)application);
+    return WD_OK;
+}
+
+static wd_status run_step(sqlite3 *db, const wd_schema_step *step, size_t number,
+                          wd_error *err)
+{
+    char mark[96];
+    (void)snprintf(mark, sizeof(mark),
+                   "PRAGMA application_id = %d; PRAGMA user_version = %zu; COMMIT",
+                   WD_SCHEMA_APPLICATION_ID, number);
+    WD_TRY(wd_sql_exec(db, step->sql, err));
+    return wd_sql_exec(db, mark, err);
+}
+
+static wd_status take_step(sqlite3 *db, const wd_schema_step *step, size_t number,
+                           wd_error *err)
+{
+    wd_error cause;
+    WD_TRY(wd_sql_exec(db, "BEGIN IMMEDIATE", err));
+    wd_status status = run_step(db, step, number, &cause);
+    if (status == WD_OK)
+        return WD_OK;
+    if (sqlite3_get_autocommit(db) == 0)
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return wd_fail(err, status, "schema step %zu (%s): %s", number, step->what,
+                   cause.msg);
+}
+
+wd_status wd_schema_migrate(sqlite3 *db, const wd_schema_step *steps, size_t n_steps,
+                            wd_error *err)
+{
+    int64_t version = 0;
+    WD_TRY(wd_sql_number(db, "PRAGMA user_version", &version, err));
+    WD_TRY(check_ours(db, version, err));
+    if (version < 0 || (uint64_t)version > n_steps)
+        return refuse_version(version, n_steps, err);
+    for (size_t i = (size_t)version; i < n_steps; i++)
+        WD_TRY(take_step(db, &steps[i], i + 1, err));
+    return WD_OK;
+}
+
+wd_status wd_schema_check(sqlite3 *db, wd_error *err)
+{
+    int64_t version = 0;
+    WD_TRY(wd_sql_number(db, "PRAGMA user_version", &version, err));
+    WD_TRY(check_ours(db, version, err));
+    if (version < 0 || (uint64_t)version != wd_schema_n_steps)
+        return refuse_version(version, wd_schema_n_steps, err);
+    return WD_OK;
+}

@@ -1,0 +1,239 @@
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/audit_cells.h"
+#include "store/internal.h"
+#include "store/schema.h"
+
+#define WAL_BYTES "67108864" /* what the WAL file is cut back to after a checkpoint */
+
+static const char *const stmt_sql[WD_STMT_COUNT] = {
+    [WD_STMT_BEGIN] = "BEGIN IMMEDIATE",
+    [WD_STMT_SAVEPOINT] = "SAVEPOINT job",
+    [WD_STMT_UNDO_JOB] = "ROLLBACK TO job",
+    [WD_STMT_RELEASE] = "RELEASE job",
+    [WD_STMT_COMMIT] = "COMMIT",
+    [WD_STMT_ROLLBACK] = "ROLLBACK",
+    [WD_STMT_KEEP_TIME] = "INSERT INTO meta VALUES ('highest_wall_ms', ?1)"
+                          " ON CONFLICT DO UPDATE SET value = ?1",
+    [WD_STMT_APPEND] =
+        "INSERT INTO audit (" WD_AUDIT_COLUMNS ") VALUES (" WD_AUDIT_PARAMETERS ")",
+};
+
+/* --- what others ask -------------------------------------------------------------- */
+
+int64_t wd_store_now_ms(wd_store *store)
+{
+    int64_t now = wd_clock_wall_ms(store->clock);
+    int64_t highest = atomic_load(&store->highest_ms);
+    while (now > highest) {
+        if (atomic_compare_exchange_weak(&store->highest_ms, &highest, now))
+            return now;
+    }
+    return highest;
+}
+
+wd_token_table *wd_store_tokens(wd_store *store)
+{
+    return store->tokens;
+}
+
+const char *wd_store_chain_id(const wd_store *store)
+{
+    return store->chain_id;
+}
+
+bool wd_store_degraded(const wd_store *store)
+{
+    return atomic_load(&store->degraded);
+}
+
+wd_head wd_audit_head(wd_store *store)
+{
+    (void)pthread_mutex_lock(&store->head_lock);
+    wd_head head = store->durable;
+    (void)pthread_mutex_unlock(&store->head_lock);
+    return head;
+}
+
+void wd_store_publish_head(wd_store *store, const wd_head *head)
+{
+    (void)pthread_mutex_lock(&store->head_lock);
+    store->durable = *head;
+    (void)pthread_mutex_unlock(&store->head_lock);
+}
+
+/* --- opening ---------------------------------------------------------------------- */
+
+static wd_status open_db(wd_store *store, const wd_store_options *options,
+                         wd_error *err)
+{
+    WD_AUTO_FD int fd = -1; /* SQLite would make it with the umask's mode and our uid */
+    WD_TRY(wd_place_file(&store->place, "store.db", options->create, &fd, err));
+    WD_AUTO(wd_text) *path = NULL;
+    if (asprintf(&path, "%s/store.db", store->place.dir) < 0)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+    return wd_sql_open(path, SQLITE_OPEN_READWRITE, options->vfs, &store->db, err);
+}
+
+/* Everything in the WAL goes into the database now, synced: what an interrupted sync may
+ * have left in the page cache alone is not believed. */
+static wd_status write_back(wd_store *store, wd_error *err)
+{
+    int code = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+                                         NULL, NULL);
+    if (code == SQLITE_BUSY)
+        return wd_fail(
+            err, WD_UNAVAILABLE,
+            "another process has been reading %s/store.db for more than %d ms: "
+            "stop it and start again",
+            store->place.dir, WD_STORE_BUSY_MS);
+    return code == SQLITE_OK ? WD_OK
+                             : wd_sql_fail(store->db, "write the WAL back", err);
+}
+
+static wd_status set_up(wd_store *store, wd_error *err)
+{
+    WD_TRY(wd_sql_exec(store->db,
+                       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                       "PRAGMA journal_size_limit = " WAL_BYTES,
+                       err));
+    WD_TRY(wd_schema_migrate(store->db, wd_schema_steps, wd_schema_n_steps, err));
+    WD_TRY(write_back(store, err));
+    for (size_t i = 0; i < WD_STMT_COUNT; i++)
+        WD_TRY(wd_sql_prepare(store->db, stmt_sql[i], &store->stmts[i], err));
+    return WD_OK;
+}
+
+wd_status wd_meta_read(sqlite3 *db, const char *name, char *ret_value, size_t size,
+                       wd_error *err)
+{
+    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    WD_TRY(wd_sql_prepare(db, "SELECT value FROM meta WHERE name = ?1", &stmt, err));
+    wd_sql_bind_text(stmt, 1, name);
+    bool row = false;
+    WD_TRY(wd_sql_next(stmt, &row, err));
+    (void)snprintf(ret_value, size, "%s", row ? wd_sql_text(stmt, 0) : "");
+    return WD_OK;
+}
+
+static wd_status name_chain(wd_store *store, wd_error *err)
+{
+    uint8_t id[WD_UUID_BYTES];
+    WD_TRY(wd_meta_read(store->db, "chain_id", store->chain_id, sizeof(store->chain_id),
+                        err));
+    if (store->chain_id[0] != '\0')
+        return WD_OK;
+    wd_uuid7_make(wd_clock_wall_ms(store->clock), id);
+    wd_uuid_format(id, store->chain_id);
+    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    WD_TRY(wd_sql_prepare(store->db, "INSERT INTO meta VALUES ('chain_id', ?1)", &stmt,
+                          err));
+    wd_sql_bind_text(stmt, 1, store->chain_id);
+    return wd_sql_run(stmt, err);
+}
+
+static wd_status verify_tail(wd_store *store, wd_error *err)
+{
+    wd_head head;
+    wd_audit_report report;
+    wd_error cause;
+    WD_TRY(wd_head_read(store->db, &head, err));
+    wd_audit_range range = {.last = head.seq};
+    if (head.seq > WD_STORE_TAIL_ROWS)
+        range.first = head.seq - WD_STORE_TAIL_ROWS + 1;
+    if (wd_chain_verify(store->db, store->chain_id, &range, &report, &cause) != WD_OK)
+        return wd_refuse(
+            err, WD_REASON_CHAIN_BROKEN,
+            "store %s does not verify: %s; keep it for inspection, restore a "
+            "backup, or start a new store",
+            store->place.dir, cause.msg);
+    store->pending = head;
+    store->durable = head;
+    return WD_OK;
+}
+
+/* The kept time, and the newest rows': a kill may have come before it was kept. */
+static wd_status load_highest(wd_store *store, wd_error *err)
+{
+    char kept[24];
+    int64_t rows = 0;
+    WD_TRY(wd_meta_read(store->db, "highest_wall_ms", kept, sizeof(kept), err));
+    WD_TRY(wd_sql_number(store->db,
+                         "SELECT max(wall_ms) FROM"
+                         " (SELECT wall_ms FROM audit ORDER BY seq DESC LIMIT 1000)",
+                         &rows, err));
+    store->kept_highest_ms = strtoll(kept, NULL, 10);
+    atomic_store(&store->highest_ms,
+                 rows > store->kept_highest_ms ? rows : store->kept_highest_ms);
+    return WD_OK;
+}
+
+static wd_status load(wd_store *store, wd_error *err)
+{
+    WD_TRY(name_chain(store, err));
+    WD_TRY(verify_tail(store, err));
+    WD_TRY(load_highest(store, err));
+    WD_TRY(wd_token_table_new(&store->tokens, err));
+    return wd_tokens_load(store, err);
+}
+
+static wd_store *store_new(const wd_store_options *options)
+{
+    wd_store *store = calloc(1, sizeof(*store));
+    if (store == NULL)
+        return NULL;
+    store->place.lock_fd = -1;
+    store->place.reserve_fd = -1;
+    store->clock = options->clock != NULL ? options->clock : wd_clock_system();
+    (void)pthread_mutex_init(&store->head_lock, NULL);
+    return store;
+}
+
+wd_status wd_store_open(const wd_store_options *options, wd_store **ret_store,
+                        wd_error *err)
+{
+    WD_AUTO(wd_store) *store = store_new(options);
+    if (store == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store");
+    WD_TRY(wd_place_open(&store->place, options, err));
+    WD_TRY(open_db(store, options, err));
+    WD_TRY(set_up(store, err));
+    WD_TRY(load(store, err));
+    *ret_store = WD_STEAL(store);
+    return WD_OK;
+}
+
+/* --- closing ---------------------------------------------------------------------- */
+
+/* Best effort: a store that cannot be written any more closes all the same. */
+static void keep_last(wd_store *store)
+{
+    wd_error ignored;
+    if (store->tokens == NULL)
+        return; /* never opened whole */
+    (void)wd_store_now_ms(store);
+    store->kept_highest_ms = 0; /* keep it to the millisecond */
+    wd_tokens_flush_used(store);
+    if (write_back(store, &ignored) != WD_OK)
+        return; /* the WAL stays for the next start */
+}
+
+void wd_store_close(wd_store *store)
+{
+    if (store == NULL)
+        return;
+    keep_last(store);
+    wd_token_table_free(store->tokens);
+    for (size_t i = 0; i < WD_STMT_COUNT; i++)
+        (void)sqlite3_finalize(store->stmts[i]);
+    (void)sqlite3_close_v2(store->db);
+    wd_place_close(&store->place);
+    (void)pthread_mutex_destroy(&store->head_lock);
+    free(store);
+}

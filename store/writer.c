@@ -1,0 +1,182 @@
+#include "store/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "store/internal.h"
+
+struct wd_writer {
+    wd_store *store; /* the thread's */
+    pthread_t thread;
+
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    wd_store_job *first; /* under the lock, with its end and the flag */
+    wd_store_job **end;
+    bool stopping;
+};
+
+/* --- the queue -------------------------------------------------------------------- */
+
+void wd_writer_submit(wd_writer *writer, wd_store_job *job)
+{
+    job->next = NULL;
+    (void)pthread_mutex_lock(&writer->lock);
+    *writer->end = job;
+    writer->end = &job->next;
+    (void)pthread_cond_signal(&writer->news);
+    (void)pthread_mutex_unlock(&writer->lock);
+}
+
+static struct timespec housekeeping_time(void)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += WD_STORE_HOUSEKEEPING_MS / 1000;
+    return at;
+}
+
+/* All that has queued. NULL: time to keep house, or, with *ret_stop, the end. */
+static wd_store_job *take(wd_writer *writer, const struct timespec *until,
+                          bool *ret_stop)
+{
+    (void)pthread_mutex_lock(&writer->lock);
+    int waited = 0;
+    while (writer->first == NULL && !writer->stopping && waited == 0)
+        waited = pthread_cond_clockwait(&writer->news, &writer->lock, CLOCK_MONOTONIC,
+                                        until);
+    wd_store_job *jobs = writer->first;
+    writer->first = NULL;
+    writer->end = &writer->first;
+    *ret_stop = writer->stopping && jobs == NULL;
+    (void)pthread_mutex_unlock(&writer->lock);
+    return jobs;
+}
+
+/* --- a group ---------------------------------------------------------------------- */
+
+static void finish(wd_store_job *jobs)
+{
+    while (jobs != NULL) {
+        wd_store_job *job = jobs;
+        jobs = job->next; /* done may free the job */
+        job->next = NULL;
+        job->done(job);
+    }
+}
+
+static void refuse_low(const wd_store *store, wd_store_job *job)
+{
+    job->status =
+        wd_refuse(&job->error, WD_REASON_AUDIT_UNWRITABLE,
+                  "less than %llu bytes are free for the record in %s "
+                  "(audit.reserve_bytes): free some space",
+                  (unsigned long long)store->place.reserve_bytes, store->place.dir);
+    job->error.retry_after_ms = 1000;
+}
+
+/* Space is short: what may be refused is, the rest goes on. */
+static wd_store_job *refuse_refusable(const wd_store *store, wd_store_job *jobs)
+{
+    wd_store_job *refused = NULL;
+    wd_store_job **refused_end = &refused;
+    wd_store_job **at = &jobs;
+    while (*at != NULL) {
+        wd_store_job *job = *at;
+        if (!job->refusable) {
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        job->next = NULL;
+        *refused_end = job;
+        refused_end = &job->next;
+        refuse_low(store, job);
+    }
+    finish(refused);
+    return jobs;
+}
+
+static void write_group(wd_store *store, wd_store_job *jobs)
+{
+    bool low = wd_place_low(&store->place);
+    atomic_store(&store->degraded, low);
+    if (low)
+        jobs = refuse_refusable(store, jobs);
+    if (jobs != NULL)
+        wd_group_write(store, jobs);
+    finish(jobs);
+    if (!low)
+        wd_place_refill(&store->place);
+}
+
+/* --- the thread ------------------------------------------------------------------- */
+
+static void *work(void *arg)
+{
+    wd_writer *writer = arg;
+    struct timespec until = housekeeping_time();
+    for (;;) {
+        bool stop = false;
+        wd_store_job *jobs = take(writer, &until, &stop);
+        if (stop)
+            return NULL;
+        if (jobs != NULL) {
+            write_group(writer->store, jobs);
+        } else {
+            wd_tokens_flush_used(writer->store);
+            until = housekeeping_time();
+        }
+    }
+}
+
+/* The thread takes no signals: they are main's. */
+static int start_thread(wd_writer *writer)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&writer->thread, NULL, work, writer);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed == 0)
+        (void)pthread_setname_np(writer->thread, "wd-store");
+    return failed;
+}
+
+wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer, wd_error *err)
+{
+    wd_writer *writer = calloc(1, sizeof(*writer));
+    if (writer == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store's writer");
+    writer->store = store;
+    writer->end = &writer->first;
+    (void)pthread_mutex_init(&writer->lock, NULL);
+    (void)pthread_cond_init(&writer->news, NULL);
+    int failed = start_thread(writer);
+    if (failed != 0) {
+        free(writer);
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED,
+                       "no thread for the store's writer: %s", strerrordesc_np(failed));
+    }
+    *ret_writer = writer;
+    return WD_OK;
+}
+
+void wd_writer_stop(wd_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    (void)pthread_mutex_lock(&writer->lock);
+    writer->stopping = true;
+    (void)pthread_cond_signal(&writer->news);
+    (void)pthread_mutex_unlock(&writer->lock);
+    (void)pthread_join(writer->thread, NULL);
+    (void)pthread_cond_destroy(&writer->news);
+    (void)pthread_mutex_destroy(&writer->lock);
+    free(writer);
+}
