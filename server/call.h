@@ -10,6 +10,8 @@
 #ifndef WD_SERVER_CALL_H
 #define WD_SERVER_CALL_H
 
+#include "proto/c/alloc.h"
+#include "proto/c/buffer.h"
 #include "proto/c/envelope.h"
 #include "proto/c/rule.h"
 #include "proto/c/status.h"
@@ -33,7 +35,8 @@ typedef struct wd_pair {
     uint32_t item;                    /* index in the batch */
     char digest[WD_SHA256_HEX_BYTES]; /* HMAC of the request or of the action */
 
-    /* Known at the end. */
+    /* At the end, by the service; otherwise the whole call's outcome counts. */
+    bool known;
     wd_status status;
     wd_reason reason;
     uint64_t duration_us;
@@ -91,6 +94,7 @@ typedef struct wd_call {
     /* of the queues: whoever gives the call away fills it */
     wd_task task;
     wd_store_job job;
+    wd_step resumed; /* how the stage that parked has ended; its error is job.error */
     wd_live live; /* how others find the call; see server/inflight.h */
 } wd_call;
 

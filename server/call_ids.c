@@ -1,0 +1,270 @@
+#include "server/call_ids.h"
+
+#include <string.h>
+
+#include "proto/c/uuid.h"
+
+#define FIRST_BITS 6U /* 64 places */
+
+typedef enum state { FREE = 0, RUNNING, ENDED, CUT } state;
+
+typedef struct entry {
+    uint8_t id[WD_CALL_ID_BYTES];
+    uint8_t digest[WD_SHA256_BYTES];
+    bool has_digest;
+    uint8_t state;
+} entry;
+
+/* Entries: a hash with linear probing, at most half full. What may be evicted is also in
+ * `heap`, the oldest id on top. */
+struct wd_call_ids {
+    entry *places;
+    size_t bits; /* 2^bits places */
+    size_t count, capacity;
+    uint8_t (*heap)[WD_CALL_ID_BYTES];
+    size_t heap_count, heap_room;
+    int64_t evicted_ms; /* newest that was evicted before its time */
+    atomic_size_t *total;
+};
+
+wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total)
+{
+    wd_call_ids *ids = calloc(1, sizeof(*ids));
+
+    if (ids == NULL)
+        return NULL;
+    ids->places = calloc((size_t)1 << FIRST_BITS, sizeof(entry));
+    if (ids->places == NULL) {
+        free(ids);
+        return NULL;
+    }
+    ids->bits = FIRST_BITS;
+    ids->capacity = capacity;
+    ids->evicted_ms = -1;
+    ids->total = total;
+    return ids;
+}
+
+void wd_call_ids_free(wd_call_ids *ids)
+{
+    if (ids == NULL)
+        return;
+    if (ids->total != NULL)
+        (void)atomic_fetch_sub(ids->total, ids->count);
+    free(ids->places);
+    free(ids->heap);
+    free(ids);
+}
+
+size_t wd_call_ids_count(const wd_call_ids *ids)
+{
+    return ids->count;
+}
+
+/* Where the id is, or the free place where it would be. The random end of a UUIDv7 is
+ * hash enough: whoever chose it badly slows down nobody else. */
+static size_t place_of(const wd_call_ids *ids, const uint8_t *id)
+{
+    size_t mask = ((size_t)1 << ids->bits) - 1;
+    uint64_t low;
+
+    memcpy(&low, id + 8, sizeof(low));
+    size_t at = (size_t)((low * 0x9E3779B97F4A7C15U) >> (64 - ids->bits));
+    while (ids->places[at].state != FREE &&
+           memcmp(ids->places[at].id, id, WD_CALL_ID_BYTES) != 0)
+        at = (at + 1) & mask;
+    return at;
+}
+
+static bool grow(wd_call_ids *ids)
+{
+    if (2 * (ids->count + 1) <= (size_t)1 << ids->bits)
+        return true;
+
+    entry *old = ids->places;
+    size_t n_old = (size_t)1 << ids->bits;
+    entry *places = calloc(2 * n_old, sizeof(entry));
+    if (places == NULL)
+        return false;
+    ids->places = places;
+    ids->bits++;
+    for (size_t i = 0; i < n_old; i++) {
+        if (old[i].state != FREE)
+            places[place_of(ids, old[i].id)] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+/* Take an entry out and close the gap that it leaves in its run. */
+static void erase(wd_call_ids *ids, size_t at)
+{
+    size_t mask = ((size_t)1 << ids->bits) - 1;
+
+    ids->places[at].state = FREE;
+    ids->count--;
+    if (ids->total != NULL)
+        (void)atomic_fetch_sub(ids->total, 1);
+    for (size_t next = (at + 1) & mask; ids->places[next].state != FREE;
+         next = (next + 1) & mask) {
+        entry moved = ids->places[next];
+        ids->places[next].state = FREE;
+        ids->places[place_of(ids, moved.id)] = moved;
+    }
+}
+
+static bool older(const wd_call_ids *ids, size_t a, size_t b)
+{
+    return memcmp(ids->heap[a], ids->heap[b], WD_CALL_ID_BYTES) < 0;
+}
+
+static void swap(wd_call_ids *ids, size_t a, size_t b)
+{
+    uint8_t kept[WD_CALL_ID_BYTES];
+
+    memcpy(kept, ids->heap[a], sizeof(kept));
+    memcpy(ids->heap[a], ids->heap[b], sizeof(kept));
+    memcpy(ids->heap[b], kept, sizeof(kept));
+}
+
+/* The id may be evicted from now on. Room was made when it was claimed. */
+static void heap_push(wd_call_ids *ids, const uint8_t *id)
+{
+    size_t at = ids->heap_count++;
+
+    memcpy(ids->heap[at], id, WD_CALL_ID_BYTES);
+    for (; at > 0 && older(ids, at, (at - 1) / 2); at = (at - 1) / 2)
+        swap(ids, at, (at - 1) / 2);
+}
+
+/* Evict the oldest entry that may be. */
+static void heap_pop(wd_call_ids *ids)
+{
+    size_t found = place_of(ids, ids->heap[0]);
+
+    WD_ASSERT(ids->places[found].state != FREE);
+    erase(ids, found);
+    memcpy(ids->heap[0], ids->heap[--ids->heap_count], WD_CALL_ID_BYTES);
+    for (size_t at = 0;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+            if (child < ids->heap_count && older(ids, child, least))
+                least = child;
+        }
+        if (least == at)
+            return;
+        swap(ids, at, least);
+        at = least;
+    }
+}
+
+/* Room in the heap for every entry there may be with one more. */
+static bool grow_heap(wd_call_ids *ids)
+{
+    if (ids->count < ids->heap_room)
+        return true;
+    size_t room = ids->heap_room == 0 ? 64 : 2 * ids->heap_room;
+    void *heap = reallocarray(ids->heap, room, WD_CALL_ID_BYTES);
+    if (heap == NULL)
+        return false;
+    ids->heap = heap;
+    ids->heap_room = room;
+    return true;
+}
+
+static bool over(const wd_call_ids *ids)
+{
+    return ids->count >= ids->capacity ||
+           (ids->total != NULL && atomic_load(ids->total) >= WD_CALL_IDS_ALL);
+}
+
+static bool make_room(wd_call_ids *ids)
+{
+    while (over(ids) && ids->heap_count > 0) {
+        int64_t ms = wd_uuid7_ms(ids->heap[0]);
+        if (ms > ids->evicted_ms)
+            ids->evicted_ms = ms;
+        heap_pop(ids);
+    }
+    return !over(ids) && grow(ids) && grow_heap(ids);
+}
+
+static entry *insert(wd_call_ids *ids, const uint8_t *id, state state)
+{
+    entry *place = &ids->places[place_of(ids, id)];
+
+    memcpy(place->id, id, WD_CALL_ID_BYTES);
+    place->has_digest = false;
+    place->state = (uint8_t)state;
+    ids->count++;
+    if (ids->total != NULL)
+        (void)atomic_fetch_add(ids->total, 1);
+    return place;
+}
+
+static wd_claim known(const entry *entry, const uint8_t *digest)
+{
+    if (entry->has_digest && memcmp(entry->digest, digest, WD_SHA256_BYTES) != 0)
+        return WD_CLAIM_REUSED;
+    if (entry->state == RUNNING)
+        return WD_CLAIM_RUNNING;
+    return entry->state == ENDED ? WD_CLAIM_ENDED : WD_CLAIM_CUT;
+}
+
+static int64_t floor_at(const wd_call_ids *ids, int64_t now_ms)
+{
+    int64_t floor = now_ms - WD_CALL_FLOOR_MS;
+    return floor > ids->evicted_ms ? floor : ids->evicted_ms + 1;
+}
+
+wd_claim wd_call_ids_claim(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
+                           const uint8_t digest[WD_SHA256_BYTES], int64_t now_ms,
+                           int64_t *ret_floor_ms)
+{
+    int64_t id_ms = wd_uuid7_ms(id);
+    const entry *found = &ids->places[place_of(ids, id)];
+
+    *ret_floor_ms = floor_at(ids, now_ms);
+    if (found->state != FREE)
+        return known(found, digest);
+    if (id_ms < *ret_floor_ms)
+        return WD_CLAIM_EXPIRED;
+    if (id_ms > now_ms + WD_CALL_AHEAD_MS)
+        return WD_CLAIM_AHEAD;
+
+    /* Ids below the floor need no entry any more. */
+    while (ids->heap_count > 0 && wd_uuid7_ms(ids->heap[0]) < *ret_floor_ms)
+        heap_pop(ids);
+    if (!make_room(ids))
+        return WD_CLAIM_FULL;
+    entry *taken = insert(ids, id, RUNNING);
+    memcpy(taken->digest, digest, WD_SHA256_BYTES);
+    taken->has_digest = true;
+    return WD_CLAIM_OK;
+}
+
+void wd_call_ids_end(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES])
+{
+    entry *found = &ids->places[place_of(ids, id)];
+
+    WD_ASSERT(found->state == RUNNING);
+    found->state = ENDED;
+    heap_push(ids, id);
+}
+
+void wd_call_ids_forget(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES])
+{
+    size_t at = place_of(ids, id);
+
+    WD_ASSERT(ids->places[at].state == RUNNING);
+    erase(ids, at);
+}
+
+void wd_call_ids_restore(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
+                         bool ended)
+{
+    if (ids->places[place_of(ids, id)].state != FREE || !make_room(ids))
+        return;
+    (void)insert(ids, id, ended ? ENDED : CUT);
+    heap_push(ids, id);
+}

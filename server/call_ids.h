@@ -1,0 +1,62 @@
+/* call_ids.h - the call ids that one principal has used: never twice.
+ *
+ * Ids are UUIDv7 and so sort by time. A known id is answered from its entry. An unknown
+ * one must be newer than the floor: 15 minutes back, or the newest entry that had to be
+ * evicted. Running calls are never evicted.
+ *
+ * Threads: one at a time; server/peer.h keeps the lock.
+ * Owns:    its memory, about 100 bytes an id, grown as it fills.
+ * Source:  docs/protocol.md, section 4. */
+#ifndef WD_SERVER_CALL_IDS_H
+#define WD_SERVER_CALL_IDS_H
+
+#include "proto/c/cleanup.h"
+#include "proto/c/limits.h"
+#include "proto/c/status.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WD_CALL_IDS_EACH 262144U  /* of one principal */
+#define WD_CALL_IDS_ALL  1048576U /* of all principals */
+
+typedef enum wd_claim {
+    WD_CLAIM_OK,      /* new: it is the caller's now */
+    WD_CLAIM_RUNNING, /* the call is under way */
+    WD_CLAIM_ENDED,   /* it has ended */
+    WD_CLAIM_CUT,     /* a crash cut it off */
+    WD_CLAIM_REUSED,  /* known with another digest */
+    WD_CLAIM_EXPIRED, /* unknown, and older than the floor */
+    WD_CLAIM_AHEAD,   /* unknown, and more than WD_CALL_AHEAD_MS ahead */
+    WD_CLAIM_FULL,    /* nothing can be evicted, or no memory */
+} wd_claim;
+
+typedef struct wd_call_ids wd_call_ids;
+
+/* `capacity` entries at most; `total` counts the entries of all tables (may be NULL).
+ * NULL: no memory. */
+wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total);
+void wd_call_ids_free(wd_call_ids *ids);
+WD_DEFINE_AUTO(wd_call_ids, wd_call_ids_free)
+
+/* Take an id for a call that begins. *ret_floor_ms is set in any case. */
+wd_claim wd_call_ids_claim(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
+                           const uint8_t digest[WD_SHA256_BYTES], int64_t now_ms,
+                           int64_t *ret_floor_ms);
+
+/* The claimed call ended: from now on WD_CLAIM_ENDED. */
+void wd_call_ids_end(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES]);
+
+/* The claimed call never ran: the id may be used again. */
+void wd_call_ids_forget(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES]);
+
+/* At start, from the trail: an id that was used, ended or cut off. Its digest is not
+ * known, so WD_CLAIM_REUSED is not told of it. The first report of an id stays. */
+void wd_call_ids_restore(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
+                         bool ended);
+
+size_t wd_call_ids_count(const wd_call_ids *ids);
+
+#endif

@@ -1,0 +1,56 @@
+/* listener.h - the gate's door: TLS connections in, calls out, replies back.
+ *
+ * The only file of the server that knows NNG. Each context holds one call from the
+ * arrival of its request until its reply has been taken.
+ *
+ * Threads: start, stop, reload: one. Calls begin on NNG's threads; send: any.
+ * Owns:    the socket, its contexts, the TLS binding.
+ * Source:  NNG 1.10 nng_ctx, rep(7); docs/architecture.md, "Admission". */
+#ifndef WD_SERVER_LISTENER_H
+#define WD_SERVER_LISTENER_H
+
+#include "proto/c/span.h"
+#include "proto/c/status.h"
+#include "proto/tls/credentials.h"
+
+#include <stdbool.h>
+
+struct wd_gate;
+
+typedef struct wd_listener wd_listener;
+typedef struct wd_slot wd_slot; /* a context, and the request in it */
+
+typedef struct wd_listener_options {
+    struct wd_gate *gate;            /* borrowed; outlives the listener */
+    wd_tls_credentials *credentials; /* a reference of its own is taken */
+    void (*vanished)(void *arg, uint32_t pipe); /* a connection is gone; only queue */
+    void *arg;
+} wd_listener_options;
+
+/* Bind and make everything ready; nothing is received yet.
+ * Errors: FAILED_PRECONDITION the TLS engine is not ours; the address can't be bound
+ *         INVALID_ARGUMENT    the url */
+WD_MUST_USE wd_status wd_listener_open(const wd_listener_options *options,
+                                       wd_listener **ret_listener, wd_error *err);
+
+/* Take calls from now on. *ret_address (of WD_ADDRESS_BYTES) is where it listens.
+ * Errors: FAILED_PRECONDITION the address can't be bound */
+WD_MUST_USE wd_status wd_listener_start(wd_listener *listener, char *ret_address,
+                                        wd_error *err);
+
+/* Close the socket and free; every call must have ended. NULL is fine. */
+void wd_listener_close(wd_listener *listener);
+
+/* Connections from now on are judged by these. */
+void wd_listener_reload(wd_listener *listener, wd_tls_credentials *credentials);
+
+/* Whether the deny list in force has this peer; asked for each call. */
+bool wd_listener_denies(wd_listener *listener, const wd_identity *peer);
+
+/* Send the reply and take the next request. Empty: no reply, just the next request. */
+void wd_listener_send(wd_slot *slot, wd_span reply);
+
+/* Contexts that hold a call or a reply that was not taken yet. */
+uint64_t wd_listener_busy(const wd_listener *listener);
+
+#endif

@@ -1,0 +1,73 @@
+/* Stage "outcome": what happened is durable before anyone is told. */
+#include "server/audit_rows.h"
+#include "server/parts.h"
+#include "server/stages.h"
+
+/* How one pair ended: as its service said, or as the whole call. */
+static void end_pair(const wd_call *call, const wd_pair *pair, wd_audit_row *row)
+{
+    wd_status status = pair->status;
+    wd_reason reason = pair->reason;
+
+    if (!pair->known) {
+        status = call->error.status;
+        reason = call->error.reason;
+    }
+    wd_rows_pair(pair, row);
+    row->outcome = wd_rows_outcome(status);
+    row->code = (uint32_t)status;
+    row->reason = reason != WD_REASON_NONE ? wd_reason_name(reason) : NULL;
+    row->duration_us = pair->duration_us;
+    row->bytes_out = pair->known ? pair->bytes_out : call->payload.size;
+}
+
+static wd_status apply_end(wd_store *store, wd_store_job *job, wd_error *err)
+{
+    const wd_call *call = WD_CONTAINER(job, wd_call, job);
+    int64_t now_ms = wd_clock_mono_ms(call->gate->clock);
+    wd_row_text text;
+    wd_audit_row row;
+
+    wd_rows_base(call, &text, &row);
+    row.event = "call.end";
+    row.bytes_in = 0; /* told by call.begin */
+    if (call->error.status != WD_OK) {
+        wd_rows_detail(text.detail, sizeof(text.detail), "message", call->error.msg);
+        row.detail = text.detail;
+    }
+    for (size_t i = 0; i < call->n_pairs; i++) {
+        end_pair(call, &call->pairs[i], &row);
+        if (row.duration_us == 0)
+            row.duration_us = (uint64_t)(now_ms - call->received_ms) * 1000;
+        WD_TRY(wd_audit_append(store, &row, err));
+    }
+    return WD_OK;
+}
+
+/* On the writer's thread. A failure here takes the payload with it. */
+static void written(wd_store_job *job)
+{
+    wd_call *call = WD_CONTAINER(job, wd_call, job);
+    wd_error err = {.status = WD_OK};
+
+    if (job->status == WD_OK) {
+        wd_call_resume_at(call->gate->reply_pool, call, WD_NEXT, NULL);
+        return;
+    }
+    (void)wd_refuse(&err, WD_REASON_OUTCOME_UNRECORDED,
+                    "the call has run, but its outcome could not be recorded: %s",
+                    job->error.msg);
+    wd_call_resume_at(call->gate->reply_pool, call, WD_FAILED, &err);
+}
+
+wd_step wd_outcome_write(wd_call *call, wd_error *err)
+{
+    (void)err;
+    if (!call->begun || call->route->event != NULL)
+        return WD_NEXT;
+    call->job.apply = apply_end;
+    call->job.refusable = false;
+    call->job.done = written;
+    wd_writer_submit(call->gate->writer, &call->job);
+    return WD_PARKED;
+}

@@ -1,0 +1,56 @@
+/* parts.h - what one gate is made of; every call borrows it.
+ *
+ * Threads: the pointers are set before the gate listens and never change; each part
+ *          keeps its own rules. `draining` is set once.
+ * Owns:    server/gate.c makes and ends the parts. */
+#ifndef WD_SERVER_PARTS_H
+#define WD_SERVER_PARTS_H
+
+#include "proto/c/clock.h"
+#include "proto/c/limits.h"
+#include "server/config.h"
+#include "server/executor_link.h"
+#include "server/gate.h"
+#include "server/inflight.h"
+#include "server/peer.h"
+#include "server/pool.h"
+#include "server/registry.h"
+#include "server/rejects.h"
+#include "store/store.h"
+#include "store/writer.h"
+
+#include <stdatomic.h>
+
+#define WD_GATE_RESERVED 256U /* contexts above limits.in_flight: for the lane */
+#define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
+
+struct wd_batches;  /* server/service/batch.h */
+struct wd_listener; /* server/listener.h */
+struct wd_ticker;   /* server/ticker.h */
+
+typedef struct wd_gate {
+    const wd_config *config;
+    const wd_clock *clock;
+    wd_gate_options options;
+    char uri[WD_URI_BYTES + 1]; /* who we are */
+    uint8_t digest_key[WD_SHA256_BYTES];
+    int64_t started_ms; /* monotonic */
+
+    wd_store *store;
+    wd_writer *writer;
+    wd_registry *registry;
+    wd_peers *peers;
+    wd_inflight *inflight;
+    wd_link *link;
+    wd_rejects *rejects;
+    struct wd_batches *batches;
+    struct wd_listener *listener;
+
+    wd_pool *service_pool;
+    wd_pool *reader_pool;
+    wd_pool *reply_pool;
+
+    atomic_bool draining;
+} wd_gate;
+
+#endif

@@ -1,0 +1,239 @@
+#include "server/peer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/call_ids.h"
+
+#define BUCKETS 4096U /* a power of two */
+
+struct wd_principal {
+    wd_principal *next; /* of its bucket */
+    uint64_t connections;
+    atomic_uint_fast64_t calls;
+    pthread_mutex_t ids_lock;
+    wd_call_ids *ids;
+    char uri[]; /* as the certificate has it */
+};
+
+typedef struct node {
+    wd_peer peer; /* first: a wd_peer is its node */
+    struct node *next;
+    size_t refs;
+} node;
+
+struct wd_peers {
+    pthread_mutex_t lock;
+    node *peers[BUCKETS];
+    wd_principal *principals[BUCKETS];
+    atomic_size_t n_ids; /* of all principals */
+};
+
+wd_peers *wd_peers_new(void)
+{
+    wd_peers *peers = calloc(1, sizeof(*peers));
+
+    if (peers != NULL)
+        (void)pthread_mutex_init(&peers->lock, NULL);
+    return peers;
+}
+
+static void free_principal(wd_principal *principal)
+{
+    (void)pthread_mutex_destroy(&principal->ids_lock);
+    wd_call_ids_free(principal->ids);
+    free(principal);
+}
+
+void wd_peers_free(wd_peers *peers)
+{
+    if (peers == NULL)
+        return;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        while (peers->peers[i] != NULL) {
+            node *gone = peers->peers[i];
+            peers->peers[i] = gone->next;
+            free(gone);
+        }
+        while (peers->principals[i] != NULL) {
+            wd_principal *gone = peers->principals[i];
+            peers->principals[i] = gone->next;
+            free_principal(gone);
+        }
+    }
+    (void)pthread_mutex_destroy(&peers->lock);
+    free(peers);
+}
+
+/* FNV-1a. Names come from our CA, not from strangers. */
+static size_t bucket_of(const char *uri)
+{
+    uint32_t hash = 2166136261U;
+
+    for (; *uri != '\0'; uri++)
+        hash = (hash ^ (uint8_t)*uri) * 16777619U;
+    return hash & (BUCKETS - 1);
+}
+
+static wd_principal *new_principal(wd_peers *peers, const char *uri)
+{
+    size_t size = strlen(uri) + 1;
+    wd_principal *principal = calloc(1, sizeof(*principal) + size);
+
+    if (principal == NULL)
+        return NULL;
+    memcpy(principal->uri, uri, size);
+    principal->ids = wd_call_ids_new(WD_CALL_IDS_EACH, &peers->n_ids);
+    if (principal->ids == NULL) {
+        free(principal);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&principal->ids_lock, NULL);
+    return principal;
+}
+
+static wd_principal *find_or_make(wd_peers *peers, const char *uri)
+{
+    wd_principal **bucket = &peers->principals[bucket_of(uri)];
+
+    for (wd_principal *at = *bucket; at != NULL; at = at->next) {
+        if (strcmp(at->uri, uri) == 0)
+            return at;
+    }
+    wd_principal *made = new_principal(peers, uri);
+    if (made != NULL) {
+        made->next = *bucket;
+        *bucket = made;
+    }
+    return made;
+}
+
+wd_principal *wd_peers_principal(wd_peers *peers, const char *uri)
+{
+    (void)pthread_mutex_lock(&peers->lock);
+    wd_principal *principal = find_or_make(peers, uri);
+    (void)pthread_mutex_unlock(&peers->lock);
+    return principal;
+}
+
+/* With the lock held. */
+static wd_status enter(wd_peers *peers, node *fresh, uint64_t max_connections,
+                       wd_error *err)
+{
+    wd_peer *peer = &fresh->peer;
+
+    peer->principal = find_or_make(peers, peer->identity.uri);
+    if (peer->principal == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for the principal %s",
+                       peer->identity.uri);
+    if (peer->principal->connections >= max_connections)
+        return wd_refuse(err, WD_REASON_QUOTA,
+                         "limits.connections_per_principal is %llu and %s has as many",
+                         (unsigned long long)max_connections, peer->identity.uri);
+    peer->principal->connections++;
+    node **bucket = &peers->peers[peer->pipe & (BUCKETS - 1)];
+    fresh->next = *bucket;
+    *bucket = fresh;
+    return WD_OK;
+}
+
+wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer, uint64_t max_connections,
+                       wd_error *err)
+{
+    node *fresh = calloc(1, sizeof(*fresh));
+
+    if (fresh == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for a connection");
+    fresh->peer = *peer;
+    fresh->refs = 1;
+    (void)pthread_mutex_lock(&peers->lock);
+    wd_status status = enter(peers, fresh, max_connections, err);
+    (void)pthread_mutex_unlock(&peers->lock);
+    if (status != WD_OK)
+        free(fresh);
+    return status;
+}
+
+static node **place_of(wd_peers *peers, uint32_t pipe)
+{
+    node **at = &peers->peers[pipe & (BUCKETS - 1)];
+
+    while (*at != NULL && (*at)->peer.pipe != pipe)
+        at = &(*at)->next;
+    return at;
+}
+
+wd_peer *wd_peers_find(wd_peers *peers, uint32_t pipe)
+{
+    (void)pthread_mutex_lock(&peers->lock);
+    node *found = *place_of(peers, pipe);
+    if (found != NULL)
+        found->refs++;
+    (void)pthread_mutex_unlock(&peers->lock);
+    return found != NULL ? &found->peer : NULL;
+}
+
+/* With the lock held: one count less; true when it was the last. */
+static bool let_go(node *peer)
+{
+    WD_ASSERT(peer->refs > 0);
+    return --peer->refs == 0;
+}
+
+void wd_peers_remove(wd_peers *peers, uint32_t pipe)
+{
+    node *dead = NULL;
+
+    (void)pthread_mutex_lock(&peers->lock);
+    node **place = place_of(peers, pipe);
+    if (*place != NULL) {
+        node *found = *place;
+        *place = found->next;
+        found->peer.principal->connections--;
+        if (let_go(found))
+            dead = found;
+    }
+    (void)pthread_mutex_unlock(&peers->lock);
+    free(dead);
+}
+
+void wd_peer_unref(wd_peers *peers, wd_peer *peer)
+{
+    if (peer == NULL)
+        return;
+    node *owner = (node *)(void *)peer;
+    (void)pthread_mutex_lock(&peers->lock);
+    bool last = let_go(owner);
+    (void)pthread_mutex_unlock(&peers->lock);
+    if (last)
+        free(owner);
+}
+
+const char *wd_principal_uri(const wd_principal *principal)
+{
+    return principal->uri;
+}
+
+uint64_t wd_principal_calls_add(wd_principal *principal)
+{
+    return atomic_fetch_add(&principal->calls, 1) + 1;
+}
+
+void wd_principal_calls_remove(wd_principal *principal)
+{
+    uint64_t before = atomic_fetch_sub(&principal->calls, 1);
+    WD_ASSERT(before > 0);
+}
+
+wd_call_ids *wd_principal_ids_lock(wd_principal *principal)
+{
+    (void)pthread_mutex_lock(&principal->ids_lock);
+    return principal->ids;
+}
+
+void wd_principal_ids_unlock(wd_principal *principal)
+{
+    (void)pthread_mutex_unlock(&principal->ids_lock);
+}

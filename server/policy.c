@@ -1,0 +1,119 @@
+/* Stage "policy": may this token do that. Then, for those who may, the payload: it is
+ * decoded here, and the service says what will go on record. */
+#include <string.h>
+
+#include "proto/c/sha256.h"
+#include "server/parts.h"
+#include "server/stages.h"
+#include "store/scope.h"
+
+/* Whether the token opens the method. A scope "area:{...}" is opened by any scope of
+ * its area: the service then asks for each object. */
+static bool allowed(const wd_method *method, const wd_token *token)
+{
+    char area[WD_SCOPE_BYTES + 1];
+    size_t length = strcspn(method->scope, ":");
+
+    if (method->scope[0] == '\0')
+        return true;
+    if (strchr(method->scope, '{') == NULL)
+        return wd_scopes_cover(token->scopes, token->n_scopes, method->scope);
+    if (length >= sizeof(area))
+        return false;
+    memcpy(area, method->scope, length);
+    area[length] = '\0';
+    return wd_scopes_of_area(token->scopes, token->n_scopes, area);
+}
+
+/* An unknown method and a forbidden one answer alike: the reason depends only on what
+ * the token holds. */
+static wd_step forbid(const wd_call *call, wd_error *err)
+{
+    const wd_token *token = call->token;
+    const char *path = call->request->method;
+    bool near = wd_registry_area_held(call->gate->registry, path, token->scopes,
+                                      token->n_scopes);
+
+    (void)wd_refuse(err, near ? WD_REASON_SCOPE_MISSING : WD_REASON_METHOD_UNKNOWN,
+                    "%s: there is no such method, or the scopes of token %s do not "
+                    "allow it",
+                    path, token->id);
+    return WD_FAILED;
+}
+
+static wd_step check_timeout(const wd_call *call, wd_error *err)
+{
+    const wd_method *method = call->route->method;
+
+    if (call->request->timeout_ms <= method->max_timeout_ms)
+        return WD_NEXT;
+    (void)wd_refuse(err, WD_REASON_FIELD_INVALID,
+                    "timeout_ms is %llu, at most %u for %s",
+                    (unsigned long long)call->request->timeout_ms, method->max_timeout_ms,
+                    method->path);
+    return WD_FAILED;
+}
+
+/* HMAC(digest key, SHA-256(method, 0, payload)): the same call id must bring the same. */
+static void make_digest(wd_call *call)
+{
+    const char *path = call->route->method->path;
+    uint8_t inner[WD_SHA256_BYTES];
+    wd_sha256 sha;
+
+    wd_sha256_init(&sha);
+    wd_sha256_add(&sha, path, strlen(path) + 1);
+    wd_sha256_add(&sha, call->request->payload.data, call->request->payload.size);
+    wd_sha256_end(&sha, inner);
+    wd_hmac_sha256((wd_span){call->gate->digest_key, WD_SHA256_BYTES},
+                   (wd_span){inner, sizeof(inner)}, call->digest);
+}
+
+static wd_status decode(wd_call *call, wd_error *err)
+{
+    const wd_span payload = call->request->payload;
+
+    call->budget = wd_budget_new(payload.size);
+    if (call->budget == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
+    if (call->route->method->request == NULL)
+        return WD_OK; /* CANCEL has no payload */
+    return wd_message_decode(call->route->method->request, payload, call->budget,
+                             &call->message, err);
+}
+
+/* One pair, of the whole call. */
+static wd_step plan_call(wd_call *call, wd_error *err)
+{
+    wd_pair *pair = wd_budget_take(call->budget, sizeof(*pair));
+
+    if (pair == NULL) {
+        (void)wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
+        return WD_FAILED;
+    }
+    *pair = (wd_pair){.trajectory_id = NULL};
+    wd_hex((wd_span){call->digest, sizeof(call->digest)}, pair->digest);
+    call->pairs = pair;
+    call->n_pairs = 1;
+    return WD_NEXT;
+}
+
+wd_step wd_policy_check(wd_call *call, wd_error *err)
+{
+    const wd_route *route = call->route;
+
+    if (route == NULL || !allowed(route->method, call->token))
+        return forbid(call, err);
+    if (!route->method->built || call->request->kind == WD_REQUEST_NEXT) {
+        (void)wd_refuse(err, WD_REASON_NOT_BUILT, "this gate (%s) does not have %s%s yet",
+                        WD_VERSION, route->method->path,
+                        call->request->kind == WD_REQUEST_NEXT ? " as a stream" : "");
+        return WD_FAILED;
+    }
+    if (check_timeout(call, err) != WD_NEXT)
+        return WD_FAILED;
+    make_digest(call);
+    if (decode(call, err) != WD_OK)
+        return WD_FAILED;
+    return route->plan != NULL ? route->plan(call, err) : plan_call(call, err);
+}

@@ -1,0 +1,117 @@
+#include "server/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/scope.h"
+
+struct wd_registry {
+    wd_route *routes; /* sorted by path */
+    size_t n_routes;
+};
+
+wd_registry *wd_registry_new(void)
+{
+    return calloc(1, sizeof(wd_registry));
+}
+
+void wd_registry_free(wd_registry *registry)
+{
+    if (registry == NULL)
+        return;
+    free(registry->routes);
+    free(registry);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const wd_route *left = a;
+    const wd_route *right = b;
+    return strcmp(left->method->path, right->method->path);
+}
+
+static wd_route *find(const wd_registry *registry, const char *path)
+{
+    const wd_method method = {.path = path};
+    const wd_route key = {.method = &method};
+
+    if (registry->n_routes == 0)
+        return NULL;
+    return bsearch(&key, registry->routes, registry->n_routes, sizeof(key), by_path);
+}
+
+wd_status wd_registry_add(wd_registry *registry, const wd_service_info *info,
+                          const void *service, wd_error *err)
+{
+    for (size_t i = 0; i < info->n_methods; i++) {
+        if (find(registry, info->methods[i].path) != NULL)
+            return wd_fail(err, WD_FAILED_PRECONDITION, "method %s is served already",
+                           info->methods[i].path);
+    }
+
+    size_t total = registry->n_routes + info->n_methods;
+    wd_route *routes = reallocarray(registry->routes, total, sizeof(*routes));
+    if (routes == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for the methods of %s", info->name);
+    for (size_t i = 0; i < info->n_methods; i++) {
+        const wd_method *method = &info->methods[i];
+        routes[registry->n_routes + i] = (wd_route){
+            .method = method,
+            .service = service,
+            .where = method->audited ? WD_RUN_POOL : WD_RUN_INLINE,
+        };
+    }
+    qsort(routes, total, sizeof(*routes), by_path);
+    registry->routes = routes;
+    registry->n_routes = total;
+    return WD_OK;
+}
+
+void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
+                       wd_planner *plan)
+{
+    wd_route *route = find(registry, path);
+
+    WD_ASSERT(route != NULL);
+    route->where = where;
+    route->plan = plan;
+}
+
+const wd_route *wd_registry_find(const wd_registry *registry, const char *path)
+{
+    return find(registry, path);
+}
+
+/* "/warded.v1.Token/Issue": the length of "/warded.v1.Token/". */
+static size_t service_length(const char *path)
+{
+    const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+    return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+static bool opens(const wd_method *method, const char *const *held, size_t n_held)
+{
+    char area[WD_SCOPE_BYTES + 1];
+    size_t length = strcspn(method->scope, ":");
+
+    if (length == 0 || length >= sizeof(area))
+        return false;
+    memcpy(area, method->scope, length);
+    area[length] = '\0';
+    return wd_scopes_of_area(held, n_held, area);
+}
+
+bool wd_registry_area_held(const wd_registry *registry, const char *path,
+                           const char *const *held, size_t n_held)
+{
+    size_t length = service_length(path);
+
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i < registry->n_routes; i++) {
+        const wd_method *method = registry->routes[i].method;
+        if (strncmp(method->path, path, length) == 0 && opens(method, held, n_held))
+            return true;
+    }
+    return false;
+}
