@@ -56,7 +56,7 @@ typedef struct wd_tls_options {
     wd_status (*check_peer)(void *arg, const wd_identity *peer, wd_error *err);
     void (*on_accept)(void *arg, const wd_identity *peer, const char *address);
     void (*on_reject)(void *arg, const wd_tls_reject *reject);
-    void *arg; /* borrowed; outlives every connection of the binding */
+    void *arg; /* borrowed until wd_tls_binding_free returns */
 } wd_tls_options;
 
 typedef struct wd_tls_stats {
@@ -83,7 +83,8 @@ WD_MUST_USE wd_status wd_tls_binding_new(const wd_tls_options *options,
                                          wd_tls_binding **ret, wd_error *err);
 
 /* Ends the sweeper and lets go. Close the sockets that use it first; a connection that
- * NNG still reaps keeps what it needs. NULL is fine. */
+ * NNG still reaps keeps what it needs. No callback runs once this has returned. NULL is
+ * fine. */
 void wd_tls_binding_free(wd_tls_binding *binding);
 WD_DEFINE_AUTO(wd_tls_binding, wd_tls_binding_free)
 

@@ -18,7 +18,7 @@
 #include "proto/tls/spiffe.h"
 
 /* What the issuer asserts: extension 2.25.187663191962772120820425601056173538086.<n>,
- * DER UTF8String, not critical. name, n */
+ * DER UTF8String of printable ASCII, not critical. name, n */
 #define WD_FACT_MAP(X)                                                                 \
     X(CREATOR, 1)                                                                      \
     X(NAMESPACE, 2)                                                                    \

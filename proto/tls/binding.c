@@ -1,0 +1,214 @@
+#include "proto/tls/binding.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "proto/tls/peer_uid.h"
+
+enum { STALL_MS = 10000, HALF_OPEN_PER_ADDRESS = 64 };
+
+int64_t wd_now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+wd_tls_binding *wd_binding_ref(wd_tls_binding *binding)
+{
+    atomic_fetch_add(&binding->refs, 1);
+    return binding;
+}
+
+void wd_binding_unref(wd_tls_binding *binding)
+{
+    if (atomic_fetch_sub(&binding->refs, 1) != 1)
+        return;
+    wd_tls_credentials_free(binding->credentials);
+    (void)pthread_cond_destroy(&binding->changed);
+    (void)pthread_mutex_destroy(&binding->lock);
+    free(binding);
+}
+
+bool wd_binding_call_begin(wd_tls_binding *binding)
+{
+    bool allowed;
+
+    (void)pthread_mutex_lock(&binding->lock);
+    allowed = !binding->stopping;
+    binding->n_calling += allowed ? 1 : 0;
+    (void)pthread_mutex_unlock(&binding->lock);
+    return allowed;
+}
+
+void wd_binding_call_end(wd_tls_binding *binding)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    binding->n_calling--;
+    (void)pthread_cond_broadcast(&binding->changed);
+    (void)pthread_mutex_unlock(&binding->lock);
+}
+
+void wd_tls_binding_free(wd_tls_binding *binding)
+{
+    if (binding == NULL)
+        return;
+    wd_sweeper_stop(binding);
+    (void)pthread_mutex_lock(&binding->lock);
+    while (binding->n_calling > 0)
+        (void)pthread_cond_wait(&binding->changed, &binding->lock);
+    (void)pthread_mutex_unlock(&binding->lock);
+    wd_binding_unref(binding);
+}
+
+static wd_tls_binding *new_binding(const wd_tls_options *options)
+{
+    wd_tls_binding *b = calloc(1, sizeof *b);
+    pthread_condattr_t monotonic;
+
+    if (b == NULL)
+        return NULL;
+    atomic_init(&b->refs, 1);
+    b->options = *options;
+    if (b->options.handshake_ms == 0)
+        b->options.handshake_ms = WD_HANDSHAKE_MS;
+    if (b->options.greeting_ms == 0)
+        b->options.greeting_ms = WD_GREETING_MS;
+    if (b->options.stall_ms == 0)
+        b->options.stall_ms = STALL_MS;
+    if (b->options.half_open_per_address == 0)
+        b->options.half_open_per_address = HALF_OPEN_PER_ADDRESS;
+    (void)pthread_mutex_init(&b->lock, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&b->changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    return b;
+}
+
+wd_status wd_tls_binding_new(const wd_tls_options *options,
+                             wd_tls_credentials *credentials, wd_tls_binding **ret,
+                             wd_error *err)
+{
+    WD_AUTO(wd_tls_binding) *binding = NULL;
+
+    WD_TRY(wd_tls_registered(err));
+    if (options->uid_count > 0)
+        WD_TRY(wd_peer_probe(err));
+    binding = new_binding(options);
+    if (binding == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a TLS binding");
+    binding->credentials = wd_tls_credentials_ref(credentials);
+    WD_TRY(wd_sweeper_start(binding, err));
+    *ret = WD_STEAL(binding);
+    return WD_OK;
+}
+
+void wd_tls_binding_swap(wd_tls_binding *binding, wd_tls_credentials *credentials)
+{
+    wd_tls_credentials *old;
+
+    wd_tls_credentials_ref(credentials);
+    (void)pthread_mutex_lock(&binding->lock);
+    old = binding->credentials;
+    binding->credentials = credentials;
+    (void)pthread_mutex_unlock(&binding->lock);
+    wd_tls_credentials_free(old);
+}
+
+wd_tls_credentials *wd_tls_binding_credentials(wd_tls_binding *binding)
+{
+    wd_tls_credentials *credentials;
+
+    (void)pthread_mutex_lock(&binding->lock);
+    credentials = wd_tls_credentials_ref(binding->credentials);
+    (void)pthread_mutex_unlock(&binding->lock);
+    return credentials;
+}
+
+bool wd_tls_denied(wd_tls_binding *binding, const wd_identity *peer)
+{
+    WD_AUTO(wd_tls_credentials) *credentials = wd_tls_binding_credentials(binding);
+
+    return wd_tls_credentials_deny(credentials, peer);
+}
+
+void wd_tls_binding_stats(wd_tls_binding *binding, wd_tls_stats *ret)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    *ret = (wd_tls_stats){.live = binding->n_live, .half_open = binding->n_half_open};
+    (void)pthread_mutex_unlock(&binding->lock);
+    ret->accepted = atomic_load(&binding->accepted);
+    ret->refused = atomic_load(&binding->refused);
+    ret->bytes_read = atomic_load(&binding->bytes_read);
+    ret->bytes_written = atomic_load(&binding->bytes_written);
+    ret->records_written = atomic_load(&binding->records_written);
+    ret->refused_bytes_read = atomic_load(&binding->refused_bytes_read);
+}
+
+/* Under the lock. A dialer's own connections are not counted against anyone. */
+static bool too_many(const wd_tls_binding *binding, const nng_tls_engine_conn *c)
+{
+    uint32_t n = 0;
+
+    if (!c->server)
+        return false;
+    for (const nng_tls_engine_conn *other = binding->head; other != NULL;
+         other = other->link.next)
+        if (other->link.half_open && other->server &&
+            memcmp(other->link.host, c->link.host, sizeof c->link.host) == 0)
+            n++;
+    return n >= binding->options.half_open_per_address;
+}
+
+bool wd_binding_add(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    bool full;
+
+    (void)pthread_mutex_lock(&binding->lock);
+    full = too_many(binding, c);
+    if (!full) {
+        c->credentials = wd_tls_credentials_ref(binding->credentials);
+        c->link.since_ms = wd_now_ms();
+        c->link.listed = c->link.half_open = true;
+        c->link.next = binding->head;
+        if (binding->head != NULL)
+            binding->head->link.prev = c;
+        binding->head = c;
+        binding->n_live++;
+        binding->n_half_open++;
+        (void)pthread_cond_broadcast(&binding->changed);
+    }
+    (void)pthread_mutex_unlock(&binding->lock);
+    return !full;
+}
+
+void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    if (c->link.half_open)
+        binding->n_half_open--;
+    c->link.half_open = false;
+    c->link.since_ms = wd_now_ms();
+    (void)pthread_mutex_unlock(&binding->lock);
+}
+
+void wd_binding_remove(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    while (c->link.poking)
+        (void)pthread_cond_wait(&binding->changed, &binding->lock);
+    if (c->link.listed) {
+        if (c->link.prev != NULL)
+            c->link.prev->link.next = c->link.next;
+        else
+            binding->head = c->link.next;
+        if (c->link.next != NULL)
+            c->link.next->link.prev = c->link.prev;
+        binding->n_live--;
+        binding->n_half_open -= c->link.half_open ? 1 : 0;
+        c->link.listed = c->link.half_open = false;
+    }
+    (void)pthread_mutex_unlock(&binding->lock);
+}

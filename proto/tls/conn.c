@@ -1,0 +1,116 @@
+#include "proto/tls/conn.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/tls/binding.h"
+#include "proto/tls/credentials_impl.h"
+#include "proto/tls/stock.h"
+
+/* "host:port", and the host alone in 16 bytes for counting. */
+static void name_peer(nng_tls_engine_conn *c)
+{
+    nng_sockaddr sa;
+    char host[INET6_ADDRSTRLEN] = "";
+
+    if (nng_stream_get_addr((nng_stream *)c->tls, NNG_OPT_REMADDR, &sa) != 0)
+        return;
+    if (sa.s_family == NNG_AF_INET) {
+        memcpy(c->link.host, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+        memcpy(c->link.host + 12, &sa.s_in.sa_addr, 4);
+        (void)inet_ntop(AF_INET, &sa.s_in.sa_addr, host, sizeof host);
+        (void)snprintf(c->address, sizeof c->address, "%s:%u", host,
+                       (unsigned)ntohs(sa.s_in.sa_port));
+    } else if (sa.s_family == NNG_AF_INET6) {
+        memcpy(c->link.host, sa.s_in6.sa_addr, 16);
+        (void)inet_ntop(AF_INET6, sa.s_in6.sa_addr, host, sizeof host);
+        (void)snprintf(c->address, sizeof c->address, "[%s]:%u", host,
+                       (unsigned)ntohs(sa.s_in6.sa_port));
+    }
+}
+
+static int begin_tls(nng_tls_engine_conn *c, const mbedtls_ssl_config *conf,
+                     const char *server_name)
+{
+    mbedtls_ssl_init(&c->ssl);
+    c->ssl_ready = true;
+    if (mbedtls_ssl_setup(&c->ssl, conf) != 0)
+        return NNG_ENOMEM;
+    /* NULL: no name to compare; we compare the SPIFFE id instead. */
+    if (!c->server && mbedtls_ssl_set_hostname(&c->ssl, server_name) != 0)
+        return NNG_ENOMEM;
+    wd_conn_set_bio(c);
+    c->phase = WD_CONN_HANDSHAKE;
+    return 0;
+}
+
+static int begin_bound(nng_tls_engine_conn *c, nng_tls_engine_config *config)
+{
+    int rv;
+
+    c->binding = wd_binding_ref(config->binding);
+    name_peer(c);
+    if (!wd_binding_add(c->binding, c))
+        return wd_conn_fail(c, WD_TLS_HALF_OPEN_LIMIT, 0,
+                            "too many handshakes at once from this address");
+    c->peer = calloc(1, sizeof *c->peer);
+    if (c->peer == NULL)
+        return wd_conn_fail(c, WD_TLS_RESOURCES, 0, "no memory");
+    rv = begin_tls(
+        c, c->server ? &c->credentials->as_server : &c->credentials->as_client, NULL);
+    if (rv != 0)
+        return wd_conn_fail(c, WD_TLS_RESOURCES, 0, "no memory");
+    if (!c->server)
+        wd_conn_judge_while_verifying(c);
+    return 0;
+}
+
+int wd_conn_init(nng_tls_engine_conn *c, void *tls, nng_tls_engine_config *config)
+{
+    c->tls = tls;
+    c->server = config->server;
+    if (config->binding != NULL)
+        return begin_bound(c, config);
+    if (config->stock == NULL)
+        return NNG_ESTATE;
+    return begin_tls(c, wd_stock_conf(config->stock),
+                     wd_stock_server_name(config->stock));
+}
+
+/* Nobody asked about this one any more: the peer left in the middle. */
+static void report_unfinished(nng_tls_engine_conn *c)
+{
+    if (c->phase == WD_CONN_HANDSHAKE)
+        (void)wd_conn_fail(c, WD_TLS_DISCONNECTED, 0,
+                           "the connection ended before the handshake did");
+}
+
+/* Also called when init has failed or has not run. */
+void wd_conn_fini(nng_tls_engine_conn *c)
+{
+    if (c->binding != NULL) {
+        wd_binding_remove(c->binding, c);
+        report_unfinished(c);
+    }
+    if (c->ssl_ready)
+        mbedtls_ssl_free(&c->ssl);
+    free(c->peer);
+    wd_tls_credentials_free(c->credentials);
+    if (c->binding != NULL)
+        wd_binding_unref(c->binding);
+}
+
+void wd_conn_close(nng_tls_engine_conn *c)
+{
+    if (c->phase == WD_CONN_OPEN)
+        (void)mbedtls_ssl_close_notify(&c->ssl);
+}
+
+bool wd_conn_verified(nng_tls_engine_conn *c)
+{
+    if (c->phase != WD_CONN_OPEN)
+        return false;
+    return c->binding != NULL || (mbedtls_ssl_get_peer_cert(&c->ssl) != NULL &&
+                                  mbedtls_ssl_get_verify_result(&c->ssl) == 0);
+}

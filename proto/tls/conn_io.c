@@ -1,0 +1,154 @@
+#include <mbedtls/net_sockets.h>
+#include <mbedtls/ssl.h>
+
+#include "proto/tls/binding.h"
+
+static bool want_io(int rv)
+{
+    return rv == MBEDTLS_ERR_SSL_WANT_READ || rv == MBEDTLS_ERR_SSL_WANT_WRITE;
+}
+
+/* Into NNG's ring of 16,384 bytes. That it takes nothing is the one sign of a peer that
+ * does not read. */
+static int write_ring(void *arg, const unsigned char *data, size_t size)
+{
+    nng_tls_engine_conn *c = arg;
+    size_t n = size;
+
+    switch (nng_tls_engine_send(c->tls, data, &n)) {
+    case 0:
+        atomic_store(&c->stalled_ms, 0);
+        return (int)n;
+    case NNG_EAGAIN:
+        if (atomic_load(&c->stalled_ms) == 0)
+            atomic_store(&c->stalled_ms, wd_now_ms());
+        return MBEDTLS_ERR_SSL_WANT_WRITE;
+    default:
+        return MBEDTLS_ERR_NET_SEND_FAILED;
+    }
+}
+
+static int read_ring(void *arg, unsigned char *data, size_t size)
+{
+    nng_tls_engine_conn *c = arg;
+    size_t n = size;
+
+    switch (nng_tls_engine_recv(c->tls, data, &n)) {
+    case 0:
+        return (int)n;
+    case NNG_EAGAIN:
+        return MBEDTLS_ERR_SSL_WANT_READ;
+    default:
+        return MBEDTLS_ERR_NET_RECV_FAILED;
+    }
+}
+
+void wd_conn_set_bio(nng_tls_engine_conn *c)
+{
+    mbedtls_ssl_set_bio(&c->ssl, c, write_ring, read_ring, NULL);
+}
+
+/* One record. 0, NNG_EAGAIN or a failure; *size is what was written. */
+static int write_record(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
+{
+    int rv = mbedtls_ssl_write(&c->ssl, data, *size);
+
+    if (want_io(rv))
+        return wd_conn_again(c);
+    if (rv < 0)
+        return wd_conn_fail_mbedtls(c, rv);
+    *size = (size_t)rv;
+    if (c->binding != NULL) {
+        atomic_fetch_add(&c->binding->bytes_written, (uint64_t)rv);
+        atomic_fetch_add(&c->binding->records_written, 1);
+    }
+    return 0;
+}
+
+static int flush(nng_tls_engine_conn *c)
+{
+    while (wd_coalesce_ready(&c->out)) {
+        size_t n = c->out.size;
+        int rv = write_record(c, c->out.bytes, &n);
+        if (rv != 0)
+            return rv;
+        wd_coalesce_drop(&c->out, n);
+    }
+    return 0;
+}
+
+/* A client greets second: before the server has, it may still be refused, and then no
+ * byte must have followed the handshake. */
+static bool must_wait(const nng_tls_engine_conn *c)
+{
+    return !c->server && atomic_load(&c->bytes_read) == 0;
+}
+
+/* NNG asks again with the same bytes after EAGAIN, but part of them may be gathered
+ * already: `chunk` remembers how many to answer for. */
+static int send_coalesced(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
+{
+    int rv;
+
+    if (!c->chunk_taken) {
+        c->chunk = wd_coalesce_take(&c->out, data, *size);
+        c->chunk_taken = true;
+        c->held = wd_coalesce_ready(&c->out) && must_wait(c);
+    }
+    if (!c->held) {
+        rv = flush(c);
+        if (rv != 0)
+            return rv;
+    }
+    *size = c->chunk;
+    c->chunk_taken = false;
+    return 0;
+}
+
+int wd_conn_send(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
+{
+    int rv = wd_conn_handshake(c);
+
+    if (rv != 0)
+        return rv;
+    if (c->binding == NULL)
+        return write_record(c, data, size);
+    if (c->held && !must_wait(c))
+        c->held = false;
+    if (c->held) /* only the greeting can be there; NNG sends no more before it reads */
+        return wd_conn_again(c);
+    return send_coalesced(c, data, size);
+}
+
+/* What a budget for request bytes would look at: `n` bytes at `data` have been read. */
+static int account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
+{
+    int rv;
+
+    (void)data;
+    atomic_fetch_add(&c->bytes_read, n);
+    if (c->binding != NULL)
+        atomic_fetch_add(&c->binding->bytes_read, n);
+    if (!c->held)
+        return 0;
+    c->held = false;
+    rv = flush(c);
+    return rv == NNG_EAGAIN ? 0 : rv; /* what was read is NNG's all the same */
+}
+
+int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size)
+{
+    int rv = wd_conn_handshake(c);
+
+    if (rv != 0)
+        return rv;
+    do
+        rv = mbedtls_ssl_read(&c->ssl, data, *size);
+    while (rv == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET);
+    if (want_io(rv))
+        return wd_conn_again(c);
+    if (rv <= 0)
+        return wd_conn_fail_mbedtls(c, rv == 0 ? MBEDTLS_ERR_SSL_CONN_EOF : rv);
+    *size = (size_t)rv;
+    return account_read(c, data, (size_t)rv);
+}

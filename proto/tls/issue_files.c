@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "proto/tls/ca.h"
+#include "proto/tls/credentials.h"
+#include "proto/tls/pem_file.h"
+
+enum { BACKDATE_MS = 5 * 60 * 1000 }; /* for peers whose clock is a little behind */
+
+static wd_status path_of(const char *dir, const char *file, char **ret, wd_error *err)
+{
+    if (asprintf(ret, "%s/%s", dir, file) >= 0)
+        return WD_OK;
+    *ret = NULL;
+    return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+}
+
+/* Key first: a certificate without its key is the worse half to be left with. */
+static wd_status write_pair(const wd_pem_pair *pair, const char *key_path,
+                            const char *cert_path, wd_error *err)
+{
+    wd_status status;
+
+    if (access(cert_path, F_OK) == 0)
+        return wd_fail(err, WD_FAILED_PRECONDITION, "%s is already there", cert_path);
+    WD_TRY(wd_pem_file_write(key_path, true, pair->key, err));
+    status = wd_pem_file_write(cert_path, false, pair->cert, err);
+    if (status != WD_OK)
+        (void)unlink(key_path);
+    return status;
+}
+
+wd_status wd_ca_save(const wd_ca *ca, const char *dir, wd_error *err)
+{
+    const wd_pem_pair pair = {ca->cert_pem, ca->key_pem};
+    WD_AUTO(wd_text) *cert = NULL;
+    WD_AUTO(wd_text) *key = NULL;
+
+    WD_TRY(path_of(dir, WD_CA_CERT_FILE, &cert, err));
+    WD_TRY(path_of(dir, WD_CA_KEY_FILE, &key, err));
+    return write_pair(&pair, key, cert, err);
+}
+
+wd_status wd_ca_create(const char *dir, const char *name, int64_t valid_ms,
+                       wd_error *err)
+{
+    const int64_t now_ms = (int64_t)time(NULL) * 1000;
+    WD_AUTO(wd_ca) *ca = NULL;
+
+    WD_TRY(wd_ca_new(name, now_ms - BACKDATE_MS, now_ms + valid_ms, &ca, err));
+    return wd_ca_save(ca, dir, err);
+}
+
+wd_status wd_ca_load(const char *dir, wd_ca **ret, wd_error *err)
+{
+    WD_AUTO(wd_text) *cert_path = NULL;
+    WD_AUTO(wd_text) *key_path = NULL;
+    WD_AUTO(wd_text) *cert = NULL;
+    WD_AUTO(wd_secret_text) *key = NULL;
+
+    WD_TRY(path_of(dir, WD_CA_CERT_FILE, &cert_path, err));
+    WD_TRY(path_of(dir, WD_CA_KEY_FILE, &key_path, err));
+    WD_TRY(wd_secret_file_check(key_path, err));
+    WD_TRY(wd_pem_file_read(cert_path, &cert, err));
+    WD_TRY(wd_pem_file_read(key_path, &key, err));
+    return wd_ca_adopt(WD_STEAL(cert), WD_STEAL(key), ret, err);
+}
+
+wd_status wd_ca_issue_files(const wd_ca *ca, const wd_leaf_spec *spec,
+                            const char *key_path, const char *cert_path, wd_error *err)
+{
+    wd_pem_pair pair = {NULL, NULL};
+    wd_status status;
+
+    WD_TRY(wd_ca_issue(ca, spec, &pair, err));
+    status = write_pair(&pair, key_path, cert_path, err);
+    wd_pem_pair_done(&pair);
+    return status;
+}
