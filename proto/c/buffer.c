@@ -45,15 +45,15 @@ void wd_buffer_clear(wd_buffer *buffer)
 bool wd_buffer_reserve(wd_buffer *buffer, size_t extra)
 {
     size_t needed = 0;
-    if (__builtin_add_overflow(buffer->size, extra, &needed))
+    if (__builtin_add_overflow(buffer->size, extra, &needed) || needed > PTRDIFF_MAX)
         return false;
     if (needed <= buffer->capacity)
         return true;
 
-    size_t doubled = 0;
-    if (__builtin_mul_overflow(buffer->capacity, 2U, &doubled) || doubled < needed)
-        doubled = needed;
-    return grow(buffer, doubled < FIRST_CAPACITY ? FIRST_CAPACITY : doubled);
+    size_t capacity = 2 * buffer->capacity; /* both are below PTRDIFF_MAX */
+    if (capacity < FIRST_CAPACITY)
+        capacity = FIRST_CAPACITY;
+    return grow(buffer, capacity < needed ? needed : capacity);
 }
 
 bool wd_buffer_append(wd_buffer *buffer, const void *data, size_t size)

@@ -138,7 +138,7 @@ def _built(method: Method) -> bool:
 def _words(service: Service, method: Method) -> dict[str, str]:
     return {
         "prefix": names.prefix(service.full),
-        "member": names.member(method.name),
+        "member": names.snake(method.name),
         "path": method.path,
         "request": names.protoc_c_type(method.request.full),
         "reply": names.protoc_c_type(method.reply.full),
@@ -149,7 +149,7 @@ def _words(service: Service, method: Method) -> dict[str, str]:
 def _row(service: Service, method: Method) -> str:
     rule = method.rule
     assert rule is not None  # check.faults refused it
-    invoke = f"{names.prefix(service.full)}_invoke_{names.member(method.name)}"
+    invoke = f"{names.prefix(service.full)}_invoke_{names.snake(method.name)}"
     return _ROW.format(
         path=method.path,
         service=service.full,

@@ -35,12 +35,15 @@ def _of_file(file: File, schema: Schema) -> Iterator[str]:
 def _of_names(service: Service) -> Iterator[str]:
     seen: dict[str, str] = {}
     for method in service.methods:
-        other = seen.setdefault(names.member(method.name), method.name)
+        member = names.snake(method.name)
+        other = seen.setdefault(member, method.name)
         if other != method.name:
             yield (
                 f"{service.full}: {other} and {method.name} have the same name in C, "
-                f"{names.member(method.name)}: rename one"
+                f"{member}: rename one"
             )
+        if member in names.TAKEN_MEMBERS:
+            yield f"{service.full}.{method.name}: {member} is taken in C: rename it"
 
 
 def _of_method(method: Method, schema: Schema) -> Iterator[str]:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import re
 
-# Words that cannot be the name of a member.
+# Names that a member cannot have: C's, and the one that every service has.
 _WORDS = """
     asm auto break case char const continue default do double else enum extern float for
     goto if inline int long register restrict return self short signed sizeof static
     struct switch typedef typeof union unsigned void volatile while
 """
-C_KEYWORDS = frozenset(_WORDS.split())
+TAKEN_MEMBERS = frozenset(_WORDS.split())
 
 
 def snake(name: str) -> str:
     """`GetObservation` -> `get_observation`, `SQLQuery` -> `sql_query`."""
     spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", spaced).lower()
-
-
-def member(name: str) -> str:
-    """A method's name as a member of a C struct."""
-    lower = snake(name)
-    return lower + "_" if lower in C_KEYWORDS else lower
 
 
 def prefix(full: str) -> str:

@@ -1,0 +1,113 @@
+#include "proto/c/alloc.h"
+
+#include <stdalign.h>
+
+#include "proto/c/limits.h"
+#include "tests/unit/proto/proto_test.h"
+
+static void budget_is_base_plus_eight_times_the_input(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *empty = wd_budget_new(0);
+    WD_AUTO(wd_budget) *kilobyte = wd_budget_new(1000);
+    assert_int_equal(wd_budget_limit(empty), 1048576);
+    assert_int_equal(wd_budget_limit(kilobyte), 1048576 + 8000);
+}
+
+static void an_input_that_overflows_has_the_largest_budget(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *huge = wd_budget_new(SIZE_MAX / 2);
+    assert_true(wd_budget_limit(huge) == SIZE_MAX);
+    assert_null(wd_budget_take(huge, SIZE_MAX));
+    assert_null(wd_budget_take(huge, SIZE_MAX - 20));
+    assert_null(wd_budget_text(huge, "", SIZE_MAX));
+    assert_true(wd_budget_spent(huge));
+}
+
+static void the_last_byte_is_given_and_the_next_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t ask;
+        bool given;
+    } cases[] = {
+        {"n-1", WD_DECODE_BASE_BYTES - 1, true},
+        {"n", WD_DECODE_BASE_BYTES, true},
+        {"n+1", WD_DECODE_BASE_BYTES + 1, false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        print_message("  %s\n", cases[i].name);
+        WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+        uint8_t *memory = wd_budget_take(budget, cases[i].ask);
+        assert_int_equal(memory != NULL, cases[i].given);
+        assert_int_equal(wd_budget_spent(budget), !cases[i].given);
+        if (memory != NULL)
+            memset(memory, 0xA5, cases[i].ask);
+    }
+}
+
+static void small_ones_add_up(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+    size_t taken = 0;
+    while (wd_budget_take(budget, 1024) != NULL)
+        taken++;
+    assert_int_equal(taken, WD_DECODE_BASE_BYTES / 1024);
+    assert_int_equal(wd_budget_used(budget), WD_DECODE_BASE_BYTES);
+    assert_true(wd_budget_spent(budget));
+}
+
+static void what_is_given_back_stays_counted(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+    ProtobufCAllocator *allocator = wd_budget_allocator(budget);
+    size_t rounds = 0;
+    for (void *memory; (memory = allocator->alloc(allocator->allocator_data, 65536));) {
+        allocator->free(allocator->allocator_data, memory);
+        rounds++;
+    }
+    assert_int_equal(rounds, WD_DECODE_BASE_BYTES / 65536);
+}
+
+static void every_piece_is_aligned_and_its_own(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+    uint8_t *pieces[300];
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        pieces[i] = wd_budget_take(budget, i);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % alignof(max_align_t), 0);
+        memset(pieces[i], (int)(i % 256), i);
+    }
+    for (size_t i = 0; i < COUNT(pieces); i++)
+        for (size_t k = 0; k < i; k++)
+            assert_int_equal(pieces[i][k], i % 256);
+}
+
+static void text_gets_its_nul(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+    assert_string_equal(wd_budget_text(budget, "abcdef", 3), "abc");
+    assert_string_equal(wd_budget_text(budget, NULL, 0), "");
+    wd_budget_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(budget_is_base_plus_eight_times_the_input),
+        cmocka_unit_test(an_input_that_overflows_has_the_largest_budget),
+        cmocka_unit_test(the_last_byte_is_given_and_the_next_refused),
+        cmocka_unit_test(small_ones_add_up),
+        cmocka_unit_test(what_is_given_back_stays_counted),
+        cmocka_unit_test(every_piece_is_aligned_and_its_own),
+        cmocka_unit_test(text_gets_its_nul),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
