@@ -1,0 +1,251 @@
+/* warded check - tries what a start needs, and prints it: there or not, why, the cure. */
+#include "proto/c/clock.h"
+#include "proto/tls/credentials.h"
+#include "proto/tls/engine.h"
+#include "server/check.h"
+#include "server/cmd.h"
+#include "server/executor/probe.h"
+#include "server/files.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define EXPIRY_WARN_MS (30LL * 24 * 3600 * 1000)
+#define MS_A_DAY       (24LL * 3600 * 1000)
+
+/* --- credentials -------------------------------------------------------------------- */
+
+/* Load as the gate will: as its user, from its files. */
+static wd_status load_credentials(const wd_check *c, wd_tls_credentials **ret,
+                                  wd_error *err)
+{
+    const wd_config *config = c->config;
+    wd_tls_files files = {.ca = config->identity.ca,
+                          .cert = config->identity.cert,
+                          .key = config->identity.key,
+                          .deny_list = config->identity.deny_list,
+                          .tls12 = config->listen.tls12};
+    struct stat st;
+    if (!config->identity.deny_list_set && stat(files.deny_list, &st) != 0)
+        files.deny_list = NULL;
+    WD_TRY(wd_act_as(c->uid, c->gid, err));
+    wd_status status = wd_tls_credentials_load(&files, ret, err);
+    wd_act_as_self();
+    return status;
+}
+
+static void check_credentials(wd_check *c)
+{
+    wd_error err = {0};
+    WD_AUTO(wd_tls_credentials) *credentials = NULL;
+    wd_status status = load_credentials(c, &credentials, &err);
+    if (status == WD_OK)
+        status = wd_tls_credentials_check(credentials, true, &err);
+    if (status != WD_OK) {
+        wd_check_bad(c, "credentials", err.msg);
+        return;
+    }
+    const wd_identity *identity = wd_tls_credentials_identity(credentials);
+    int64_t left = identity->not_after_ms - wd_clock_wall_ms(wd_clock_system());
+    char text[WD_URI_BYTES + 64];
+    (void)snprintf(text, sizeof(text), "%s, %" PRId64 " days left", identity->uri,
+                   (int64_t)(left / MS_A_DAY));
+    if (left < EXPIRY_WARN_MS)
+        wd_check_warn(c, "credentials", text);
+    else
+        wd_check_good(c, "credentials", text);
+}
+
+static wd_status stat_digest_key(const wd_check *c, off_t *ret_size, wd_error *err)
+{
+    struct stat st;
+    const char *path = c->config->identity.digest_key;
+    WD_TRY(wd_secret_file_check(path, err));
+    if (stat(path, &st) != 0)
+        return wd_fail(err, WD_NOT_FOUND, "%s: %s", path, strerror(errno));
+    *ret_size = st.st_size;
+    return WD_OK;
+}
+
+static void check_digest_key(wd_check *c)
+{
+    wd_error err = {0};
+    off_t size = 0;
+    char text[WD_ERROR_MSG_BYTES];
+    if (stat_digest_key(c, &size, &err) != WD_OK) {
+        wd_check_bad(c, "digest key", err.msg);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%.400s has %lld bytes; it must have 32",
+                   c->config->identity.digest_key, (long long)size);
+    if (size != 32)
+        wd_check_bad(c, "digest key", text);
+    else
+        wd_check_good(c, "digest key", c->config->identity.digest_key);
+}
+
+/* The CA's key is not needed here, but nobody else may have it. */
+static void check_ca(wd_check *c)
+{
+    struct stat st;
+    char text[WD_ERROR_MSG_BYTES];
+    const char *dir = c->config->places.ca_dir;
+    if (stat(dir, &st) != 0)
+        (void)snprintf(text, sizeof(text),
+                       "not on this host: no new profiles from here");
+    else
+        (void)snprintf(text, sizeof(text), "%.400s", dir);
+    if (stat(dir, &st) == 0 && (st.st_mode & 077) != 0) {
+        (void)snprintf(text, sizeof(text),
+                       "%.400s has mode %04o: others can reach the key that makes "
+                       "identities; chmod 0700 it",
+                       dir, (unsigned)(st.st_mode & 07777));
+        wd_check_bad(c, "CA", text);
+        return;
+    }
+    wd_check_good(c, "CA", text);
+}
+
+/* --- store -------------------------------------------------------------------------- */
+
+static wd_status open_store(const wd_check *c, wd_error *err)
+{
+    WD_AUTO(wd_store) *store = NULL;
+    wd_store_options options = {.dir = c->config->store.path};
+    WD_TRY(wd_act_as(c->uid, c->gid, err));
+    wd_status status = wd_store_open(&options, &store, err);
+    wd_store_close(WD_STEAL(store));
+    wd_act_as_self();
+    return status;
+}
+
+static void check_store(wd_check *c)
+{
+    wd_error err = {0};
+    wd_status status = open_store(c, &err);
+    if (status == WD_OK)
+        wd_check_good(c, "store", c->config->store.path);
+    else if (err.reason == WD_REASON_CONFLICT)
+        wd_check_good(c, "store", "in use by a running gate");
+    else
+        wd_check_bad(c, "store", err.msg);
+}
+
+static void check_room(wd_check *c)
+{
+    struct statvfs vfs;
+    char text[WD_ERROR_MSG_BYTES];
+    const char *path = c->config->store.path;
+    if (statvfs(path, &vfs) != 0) {
+        (void)snprintf(text, sizeof(text), "%.400s: %s", path, strerror(errno));
+        wd_check_bad(c, "store room", text);
+        return;
+    }
+    uint64_t room = (uint64_t)vfs.f_bavail * vfs.f_frsize;
+    uint64_t least = c->config->audit.reserve_bytes;
+    (void)snprintf(text, sizeof(text),
+                   "%" PRIu64 " MiB free; audit.reserve_bytes is %" PRIu64 " MiB",
+                   room >> 20, least >> 20);
+    if (room < least)
+        wd_check_bad(c, "store room", text);
+    else
+        wd_check_good(c, "store room", text);
+}
+
+/* --- account, engine, sandbox ------------------------------------------------------- */
+
+static void check_user(wd_check *c)
+{
+    wd_error err = {0};
+    unsigned uid = getuid();
+    unsigned gid = getgid();
+    if (getuid() == 0 && wd_config_find_user(c->config, &uid, &gid, &err) != WD_OK) {
+        wd_check_bad(c, "user", err.msg);
+        return;
+    }
+    c->uid = uid;
+    c->gid = gid;
+    char text[WD_ERROR_MSG_BYTES];
+    WD_AUTO(wd_text) *blocked = wd_path_blocked(c->config->identity.key, uid, gid);
+    (void)snprintf(text, sizeof(text), "%.64s may not enter %.300s: chmod o+x it",
+                   c->config->user, blocked != NULL ? blocked : "");
+    if (blocked != NULL)
+        wd_check_bad(c, "user", text);
+    else
+        wd_check_good(c, "user",
+                      getuid() == 0 ? c->config->user : "yourself: not root");
+}
+
+static void check_engine(wd_check *c)
+{
+    wd_error err = {0};
+    if (wd_tls_register(&err) != WD_OK)
+        wd_check_bad(c, "TLS engine", err.msg);
+    else
+        wd_check_good(c, "TLS engine", WD_TLS_ENGINE_NAME);
+}
+
+static void check_layer(wd_check *c, const wd_layer_state *layer)
+{
+    char name[64];
+    char text[WD_CHECK_TEXT_BYTES];
+    (void)snprintf(name, sizeof(name), "sandbox: %.48s", layer->name);
+    if (layer->active) {
+        wd_check_good(c, name, layer->detail);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%s%s%s; cure: %s", layer->detail,
+                   layer->error != 0 ? ": " : "",
+                   layer->error != 0 ? strerror(layer->error) : "", layer->cure);
+    if (layer->mandatory)
+        wd_check_bad(c, name, text);
+    else
+        wd_check_warn(c, name, text);
+}
+
+/* The canary is warded-execd's, at its start. */
+static void check_layers(wd_check *c)
+{
+    wd_layer_state layers[WD_LAYER_COUNT];
+    wd_probe_layers(c->config, layers);
+    for (size_t i = 0; i < WD_LAYER_COUNT; i++)
+        if (layers[i].id != WD_LAYER_CANARY)
+            check_layer(c, &layers[i]);
+}
+
+/* The engine last: NNG's threads must not be there when the layers fork. */
+static void (*const checks[])(wd_check *) = {
+    check_user,  check_credentials, check_digest_key, check_ca,
+    check_store, check_room,        check_layers,     check_engine,
+};
+
+int wd_cmd_check(const char *home, int argc, char **argv)
+{
+    const struct argp argp = {
+        NULL,
+        NULL,
+        NULL,
+        "Try what 'warded serve' needs: configuration, the gate's account and "
+        "credentials, the store, and each layer of the sandbox. Run it as root, as "
+        "serve "
+        "is. Exit status 0: a start would pass; 1: not; 78: the configuration is "
+        "refused.",
+        NULL,
+        NULL,
+        NULL};
+    wd_cmd_parse(&argp, argc, argv, NULL);
+    int status = WD_EXIT_OK;
+    WD_AUTO(wd_config) *config = wd_cmd_load("warded check", home, &status);
+    if (config == NULL)
+        return status;
+    wd_check c = {.config = config, .out = stdout};
+    wd_check_good(&c, "configuration", config->places.config_file);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+        checks[i](&c);
+    return wd_check_sum(&c) == 0 ? WD_EXIT_OK : WD_EXIT_FAILED;
+}
