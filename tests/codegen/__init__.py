@@ -1,0 +1,1 @@
+"""Tests of protoc-gen-warded: what it refuses, what it writes."""

@@ -1,0 +1,131 @@
+"""The plugin refuses what could not be served safely, and says what to do instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.codegen.run_protoc import HEAD, protoc
+
+
+def service(method: str, rule: str | None) -> str:
+    """A file with one service of one method."""
+    option = f"option (warded.v1.rule) = {{ {rule} }};" if rule is not None else ""
+    return f"{HEAD}service Shop {{ rpc {method} {{ {option} }} }}\n"
+
+
+UNARY = "Buy(Req) returns (Rep)"
+
+REFUSED = {
+    "no_rule": (service(UNARY, None), ["Shop.Buy", "no rule", "options.proto"]),
+    "mutates_unaudited": (
+        service(UNARY, "mutates: true audited: false"),
+        ["Shop.Buy", "mutates", "audited: false", "on record"],
+    ),
+    "client_streams": (
+        service("Buy(stream Req) returns (Rep)", 'scope: "shop:buy"'),
+        ["Shop.Buy", "streams its request", "repeated"],
+    ),
+    "server_streams": (
+        service("Buy(Req) returns (stream Rep)", 'scope: "shop:buy"'),
+        ["Shop.Buy", "streams its reply", "not_built"],
+    ),
+    "keyword": (
+        service("Register(Req) returns (Rep)", ""),
+        ["Shop.Register", "register", "taken in C"],
+    ),
+    "self": (service("Self(Req) returns (Rep)", ""), ["Shop.Self", "taken in C"]),
+    "long_scope": (
+        service(UNARY, f'scope: "shop:{"x" * 124}"'),
+        ["129 bytes", "at most 128"],
+    ),
+    "same_name_in_c": (
+        HEAD + "service Shop {"
+        "rpc GetIt(Req) returns (Rep) { option (warded.v1.rule) = {}; }"
+        "rpc Get_it(Req) returns (Rep) { option (warded.v1.rule) = {}; } }",
+        ["GetIt and Get_it", "get_it", "rename"],
+    ),
+    "recursive": (
+        HEAD + "message Tree { map<string, Branch> branches = 1; }"
+        "message Branch { Tree tree = 1; }"
+        "service Shop { rpc Grow(Tree) returns (Rep)"
+        "{ option (warded.v1.rule) = {}; } }",
+        ["Shop.Grow", "recursive", "acme.shop.v1.Tree > ", "no bound"],
+    ),
+    "recursive_of_google": (
+        'syntax = "proto3"; package acme.shop.v1;'
+        'import "warded/v1/options.proto"; import "google/protobuf/struct.proto";'
+        "service Shop { rpc Grow(google.protobuf.Struct) returns"
+        "(google.protobuf.Struct) { option (warded.v1.rule) = {}; } }",
+        ["google.protobuf.Struct is recursive"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_plugin_refuses_and_says_why(name: str, tmp_path: Path) -> None:
+    text, words = REFUSED[name]
+    run = protoc(tmp_path, text)
+    assert run.code != 0
+    assert "acme/shop/v1/shop.proto: acme.shop.v1." in run.errors
+    assert "Traceback" not in run.errors
+    assert [w for w in words if w not in run.errors] == []
+    assert run.names == set()
+
+
+BAD_SCOPES = [
+    "shop",
+    "shop:",
+    ":buy",
+    "Shop:buy",
+    "shop:buy:it",
+    "shop:a b",
+    "shop:**/a",
+]
+BAD_SCOPES += [
+    "shop:a//b",
+    "shop:/a",
+    "shop:a/",
+    "shop:{Tool}",
+    "shop:x{tool}",
+    "shop:a*",
+]
+
+
+@pytest.mark.parametrize("scope", BAD_SCOPES)
+def test_plugin_refuses_a_scope_of_bad_form(scope: str, tmp_path: Path) -> None:
+    run = protoc(tmp_path, service(UNARY, f'scope: "{scope}"'))
+    assert run.code != 0
+    assert f'scope "{scope}" is not of the form area:object' in run.errors
+
+
+GOOD_SCOPES = ["shop:buy", "shop:*", "shop:**", "shop:a/b", "shop:a/*", "shop:a/**"]
+GOOD_SCOPES += ["shop:{tool}", "shop-2_x:A.b-c_9", ""]
+
+
+@pytest.mark.parametrize("scope", GOOD_SCOPES)
+def test_plugin_takes_a_scope_of_good_form(scope: str, tmp_path: Path) -> None:
+    run = protoc(tmp_path, service(UNARY, f'scope: "{scope}"'), options="lang=c")
+    assert run.errors == ""
+    assert f'.scope = "{scope}"' in run.read("acme/shop/v1/shop.wd.c")
+
+
+def test_plugin_lists_every_fault_at_once(tmp_path: Path) -> None:
+    text = HEAD + "service Shop { rpc A(Req) returns (Rep); rpc B(Req) returns (Rep); }"
+    run = protoc(tmp_path, text)
+    assert "Shop.A: states no rule" in run.errors
+    assert "Shop.B: states no rule" in run.errors
+
+
+def test_a_file_that_does_not_import_options_has_no_rules(tmp_path: Path) -> None:
+    text = 'syntax = "proto3"; package acme.shop.v1; message Req {}'
+    run = protoc(tmp_path, text + " service Shop { rpc Buy(Req) returns (Req); }")
+    assert run.code != 0
+    assert "import warded/v1/options.proto" in run.errors
+
+
+def test_plugin_refuses_an_unknown_option(tmp_path: Path) -> None:
+    run = protoc(tmp_path, HEAD, options="lang=rust")
+    assert run.code != 0
+    assert 'option "lang=rust" is unknown: say lang=c or lang=python' in run.errors
