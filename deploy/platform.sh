@@ -215,7 +215,7 @@ enter() { # enter ROOT CMD...: in a mount namespace of its own
     cd "$root"
     pivot_root . .old
     # shellcheck disable=SC2016 # for the shell inside
-    exec chroot . /bin/sh -ec 'umount -l /.old; cd "$1"; shift; exec "$@"' \
+    exec /bin/sh -ec 'umount -l /.old; cd "$1"; shift; exec "$@"' \
         sh "$from" "$@"
 }
 

@@ -11,5 +11,5 @@
 # Exit: 0 when none failed, 1 otherwise, 69 when the platform can't be had.
 set -eu
 cd "$(dirname "$0")/.."
-exec deploy/platform.sh env PYTHONPATH=tests PYTHONDONTWRITEBYTECODE=1 \
-    python3 -m runner "$@"
+exec deploy/platform.sh env PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1 \
+    python3 -m tests.runner "$@"

@@ -20,7 +20,7 @@ GROUPS = {
     "clients/python/": ["clients/python/src"],
     "clients/codegen/": ["clients/codegen"],
     "tests/lint/": ["tests/lint"],
-    "tests/": ["tests", "clients/python/src"],
+    "tests/": [".", "clients/python/src"],
 }
 
 

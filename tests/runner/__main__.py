@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from runner.lints import LintSuite
-from runner.model import BUILD, Result, Suite, matches
-from runner.progress import Progress
-from runner.pytests import PytestSuite
-from runner.unit import UnitSuite
+from tests.runner.lints import LintSuite
+from tests.runner.model import BUILD, Result, Suite, matches
+from tests.runner.progress import Progress
+from tests.runner.pytests import PytestSuite
+from tests.runner.unit import UnitSuite
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.model import BUILD, ROOT
-from runner.process import Done, Watcher, run
+from tests.runner.model import BUILD, ROOT
+from tests.runner.process import Done, Watcher, run
 
 BUILD_LIMIT_S = 1500.0
 

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from runner import build
-from runner.model import Outcome, Result, failed
-from runner.process import Done, Watcher, run
+from tests.runner import build
+from tests.runner.model import Outcome, Result, failed
+from tests.runner.process import Done, Watcher, run
 
 LINT = Path(__file__).resolve().parents[1] / "lint"
 LIMIT_S = 1500.0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.model import ROOT
+from tests.runner.model import ROOT
 
 # Bytes of output kept of one program; the rest of a flood is cut out of its middle.
 KEEP_CHARS = 200_000

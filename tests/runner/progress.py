@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 
-from runner.model import Outcome, Result
+from tests.runner.model import Outcome, Result
 
 # Seconds between two signs of life where the output is no terminal.
 QUIET_S = 20.0

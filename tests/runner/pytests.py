@@ -14,9 +14,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from runner import build
-from runner.model import BUILD, ROOT, Outcome, Result, failed
-from runner.process import Done, Watcher, run
+from tests.runner import build
+from tests.runner.model import BUILD, ROOT, Outcome, Result, failed
+from tests.runner.process import Done, Watcher, run
 
 TESTS = ROOT / "tests"
 LIMIT_S = 3600.0
@@ -98,7 +98,7 @@ class PytestSuite:
         env = {
             "WARDED_BUILD": str(build.ASAN.path),
             "WARDED_TEST_EVENTS": str(write),
-            "PYTHONPATH": f"{TESTS}:{build.ASAN.path / 'python'}",
+            "PYTHONPATH": f"{ROOT}:{build.ASAN.path / 'python'}",
             "PYTHONUNBUFFERED": "1",
         }
         if self._long:
@@ -107,7 +107,13 @@ class PytestSuite:
             selection = BUILD / "pytest-only"
             selection.write_text("\n".join(only))
             env["WARDED_TEST_SELECTION"] = str(selection)
-        command = [str(self._python), "-m", "pytest", "-p", "runner.pytest_events"]
+        command = [
+            str(self._python),
+            "-m",
+            "pytest",
+            "-p",
+            "tests.runner.pytest_events",
+        ]
         command += ["--continue-on-collection-errors", *options, str(TESTS)]
         inbox: SimpleQueue[Event] = SimpleQueue()
         reader = threading.Thread(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner import build
-from runner.model import BUILD, Outcome, Result, failed
-from runner.process import Done, Watcher, run
+from tests.runner import build
+from tests.runner.model import BUILD, Outcome, Result, failed
+from tests.runner.process import Done, Watcher, run
 
 LIMIT_S = 120.0
 TAP = re.compile(r"(not ok|ok) \d+ (-|# SKIP) (\w+)")

@@ -1,0 +1,1 @@
+"""Tests of Warded; tests/run.sh runs them."""
