@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 typedef struct wd_capture {
-    size_t limit;       /* bytes kept: the first half, rounded up, and the last */
+    size_t limit; /* bytes kept: the first half, rounded up, and the last */
     size_t head_limit;
-    uint64_t original;  /* bytes seen */
-    wd_buffer kept;     /* head, then the tail as a ring */
-    size_t ring_start;  /* where the tail's oldest byte is, counted from head_limit */
+    uint64_t original; /* bytes seen */
+    wd_buffer kept;    /* head, then the tail as a ring */
+    size_t ring_start; /* where the tail's oldest byte is, counted from head_limit */
 } wd_capture;
 
 void wd_capture_init(wd_capture *capture, size_t limit);

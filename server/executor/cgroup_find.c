@@ -19,8 +19,8 @@ static bool has_word(const char *list, const char *word)
     size_t size = strlen(word);
     for (const char *at = list; (at = strstr(at, word)) != NULL; at += size) {
         bool starts = at == list || at[-1] == ',' || at[-1] == ' ';
-        bool ends = at[size] == '\0' || at[size] == ',' || at[size] == ' ' ||
-                    at[size] == '\n';
+        bool ends =
+            at[size] == '\0' || at[size] == ',' || at[size] == ' ' || at[size] == '\n';
         if (starts && ends)
             return true;
     }
@@ -91,7 +91,8 @@ static char *folder_of(const mount_line *mount, const char *path)
     else
         below = ""; /* a cgroup namespace: the mount's top is where we are */
     char *folder = NULL;
-    if (asprintf(&folder, "%s%s", mount->point, strcmp(below, "/") == 0 ? "" : below) < 0)
+    if (asprintf(&folder, "%s%s", mount->point, strcmp(below, "/") == 0 ? "" : below) <
+        0)
         return NULL;
     strip_end(folder, MAIN_CHILD);
     return folder;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -64,16 +65,16 @@ static int add_ioctl(scmp_filter_ctx ctx)
         unsigned long request;
         uint32_t action;
     } rules[] = {
-        {TIOCSTI, SCMP_ACT_ERRNO(EPERM)},  {TIOCLINUX, SCMP_ACT_ERRNO(EPERM)},
-        {TCGETS, SCMP_ACT_ALLOW},          {TIOCGWINSZ, SCMP_ACT_ALLOW},
-        {FIONREAD, SCMP_ACT_ALLOW},        {FIONBIO, SCMP_ACT_ALLOW},
-        {FIOCLEX, SCMP_ACT_ALLOW},         {FIONCLEX, SCMP_ACT_ALLOW},
-        {TIOCGPGRP, SCMP_ACT_ALLOW},       {TIOCSPGRP, SCMP_ACT_ALLOW},
+        {TIOCSTI, SCMP_ACT_ERRNO(EPERM)}, {TIOCLINUX, SCMP_ACT_ERRNO(EPERM)},
+        {TCGETS, SCMP_ACT_ALLOW},         {TIOCGWINSZ, SCMP_ACT_ALLOW},
+        {FIONREAD, SCMP_ACT_ALLOW},       {FIONBIO, SCMP_ACT_ALLOW},
+        {FIOCLEX, SCMP_ACT_ALLOW},        {FIONCLEX, SCMP_ACT_ALLOW},
+        {TIOCGPGRP, SCMP_ACT_ALLOW},      {TIOCSPGRP, SCMP_ACT_ALLOW},
     };
     for (size_t i = 0; i < COUNT(rules); i++) {
-        int rc = seccomp_rule_add(
-            ctx, rules[i].action, SCMP_SYS(ioctl), 1,
-            SCMP_A1(SCMP_CMP_MASKED_EQ, LOW_WORD, rules[i].request));
+        int rc =
+            seccomp_rule_add(ctx, rules[i].action, SCMP_SYS(ioctl), 1,
+                             SCMP_A1(SCMP_CMP_MASKED_EQ, LOW_WORD, rules[i].request));
         if (rc != 0)
             return rc;
     }
@@ -83,11 +84,25 @@ static int add_ioctl(scmp_filter_ctx ctx)
 static int add_prctl(scmp_filter_ctx ctx)
 {
     static const int options[] = {
-        PR_SET_NAME, PR_GET_NAME, PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_SET_DUMPABLE,
-        PR_GET_DUMPABLE, PR_CAPBSET_READ, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS,
-        PR_GET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER,
-        PR_GET_TIMERSLACK, PR_SET_VMA, PR_GET_KEEPCAPS, PR_GET_SECUREBITS,
-        PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_CAP_AMBIENT,
+        PR_SET_NAME,
+        PR_GET_NAME,
+        PR_SET_PDEATHSIG,
+        PR_GET_PDEATHSIG,
+        PR_SET_DUMPABLE,
+        PR_GET_DUMPABLE,
+        PR_CAPBSET_READ,
+        PR_SET_NO_NEW_PRIVS,
+        PR_GET_NO_NEW_PRIVS,
+        PR_GET_SECCOMP,
+        PR_SET_CHILD_SUBREAPER,
+        PR_GET_CHILD_SUBREAPER,
+        PR_GET_TIMERSLACK,
+        PR_SET_VMA,
+        PR_GET_KEEPCAPS,
+        PR_GET_SECUREBITS,
+        PR_SET_THP_DISABLE,
+        PR_GET_THP_DISABLE,
+        PR_CAP_AMBIENT,
     };
     for (size_t i = 0; i < COUNT(options); i++) {
         int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
@@ -122,12 +137,13 @@ static int fill(scmp_filter_ctx ctx)
     if (rc == 0) /* a binary tree: twelve comparisons at most, not hundreds */
         rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (rc == 0)
-        rc = add_names(ctx, SCMP_ACT_ALLOW, wd_filter_allowed, COUNT(wd_filter_allowed));
+        rc =
+            add_names(ctx, SCMP_ACT_ALLOW, wd_filter_allowed, COUNT(wd_filter_allowed));
     if (rc == 0)
         rc = add_names(ctx, SCMP_ACT_ERRNO(EPERM), wd_filter_denied,
                        COUNT(wd_filter_denied));
-    int (*const parts[])(scmp_filter_ctx) = {add_clone, add_socket, add_ioctl, add_prctl,
-                                             add_rest};
+    int (*const parts[])(scmp_filter_ctx) = {add_clone, add_socket, add_ioctl,
+                                             add_prctl, add_rest};
     for (size_t i = 0; rc == 0 && i < COUNT(parts); i++)
         rc = parts[i](ctx);
     return rc;

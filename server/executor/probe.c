@@ -246,29 +246,27 @@ static void bench_close(bench *b)
         (void)close(b->spec_fd);
 }
 
-static void try_one(bench *b, wd_layer_state layers[WD_LAYER_COUNT], wd_layer_id id)
+static void try_filter(const bench *b, wd_layer_state *layer)
 {
-    wd_layer_state *layer = &layers[id];
-    switch (id) {
-    case WD_LAYER_CGROUP_MEMORY:
-    case WD_LAYER_CGROUP_PIDS:
-    case WD_LAYER_CGROUP_CPU:
-        return; /* together, by try_cgroups */
-    case WD_LAYER_CANARY:
-        set_absent(layer, 0, "tried by warded-execd at its start");
-        return;
-    case WD_LAYER_INTERPRETER:
-        try_interpreters(b, layer);
-        return;
-    case WD_LAYER_SECCOMP:
-        if (b->filter_error.status == WD_OK)
-            try_in_slot(b, layer);
-        else
-            set_absent(layer, 0, "%s", b->filter_error.msg);
-        return;
-    default:
+    if (b->filter_error.status == WD_OK)
         try_in_slot(b, layer);
-    }
+    else
+        set_absent(layer, 0, "%s", b->filter_error.msg);
+}
+
+static void try_one(bench *b, wd_layer_state *layer)
+{
+    if (layer->id == WD_LAYER_CGROUP_MEMORY || layer->id == WD_LAYER_CGROUP_PIDS ||
+        layer->id == WD_LAYER_CGROUP_CPU)
+        return; /* together, by try_cgroups */
+    if (layer->id == WD_LAYER_CANARY)
+        set_absent(layer, 0, "tried by warded-execd at its start");
+    else if (layer->id == WD_LAYER_INTERPRETER)
+        try_interpreters(b, layer);
+    else if (layer->id == WD_LAYER_SECCOMP)
+        try_filter(b, layer);
+    else
+        try_in_slot(b, layer);
 }
 
 void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COUNT])
@@ -282,7 +280,7 @@ void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COU
                                      .mandatory = wd_layer_mandatory(id),
                                      .cure = wd_layer_cure(id)};
         if (b.error.status == WD_OK)
-            try_one(&b, layers, id);
+            try_one(&b, &layers[i]);
         else
             set_absent(&layers[i], 0, "not tried: %s", b.error.msg);
     }

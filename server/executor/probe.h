@@ -19,12 +19,12 @@
 
 typedef struct wd_layer_state {
     wd_layer_id id;
-    const char *name;  /* static */
-    bool mandatory;    /* false: reported, not required */
-    bool active;       /* tried and there */
-    int error;         /* errno of what failed; 0: none, or not an errno */
-    char detail[200];  /* what was seen: "ABI 7", "mount /proc: ..." */
-    const char *cure;  /* static; to be shown where !active */
+    const char *name; /* static */
+    bool mandatory;   /* false: reported, not required */
+    bool active;      /* tried and there */
+    int error;        /* errno of what failed; 0: none, or not an errno */
+    char detail[200]; /* what was seen: "ABI 7", "mount /proc: ..." */
+    const char *cure; /* static; to be shown where !active */
 } wd_layer_state;
 
 /* Try every layer; fills all WD_LAYER_COUNT entries, in the order of the table. Takes

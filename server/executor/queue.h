@@ -15,10 +15,10 @@
 /* A decoded Run and when it came. */
 typedef struct wd_job {
     struct wd_job *next;
-    wd_budget *budget;                 /* owned: `run` lives in it */
-    const Warded__Exec__V1__Run *run;  /* in budget */
-    int64_t received_ns;               /* CLOCK_MONOTONIC */
-    size_t bytes;                      /* what it costs while it waits */
+    wd_budget *budget;                /* owned: `run` lives in it */
+    const Warded__Exec__V1__Run *run; /* in budget */
+    int64_t received_ns;              /* CLOCK_MONOTONIC */
+    size_t bytes;                     /* what it costs while it waits */
 } wd_job;
 
 void wd_job_free(wd_job *job);

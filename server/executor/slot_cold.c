@@ -24,8 +24,8 @@ static void close_one(int *fd)
 
 static void parts_done(parts *p)
 {
-    int *const all[] = {&p->stdin_fd,  &p->spec_fd,   &p->code_fd,    &p->out[0],
-                        &p->out[1],    &p->err[0],    &p->err[1],     &p->report[0],
+    int *const all[] = {&p->stdin_fd,  &p->spec_fd,    &p->code_fd,   &p->out[0],
+                        &p->out[1],    &p->err[0],     &p->err[1],    &p->report[0],
                         &p->report[1], &p->control[0], &p->control[1]};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         close_one(all[i]);

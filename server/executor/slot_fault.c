@@ -25,9 +25,8 @@ static void send_report(int fd, const wd_slot_report *report)
 
 void wd_slot_send_fault(int fd, const wd_slot_fault *fault)
 {
-    wd_slot_report report = {.kind = WD_SLOT_FAULT,
-                             .layer = (int32_t)fault->layer,
-                             .error = fault->error};
+    wd_slot_report report = {
+        .kind = WD_SLOT_FAULT, .layer = (int32_t)fault->layer, .error = fault->error};
     memcpy(report.what, fault->what, sizeof(report.what));
     send_report(fd, &report);
 }

@@ -42,8 +42,8 @@ static bool put_up_walls(const wd_slot_spec *spec, wd_slot_fault *fault)
 static bool become_action(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     char *const environment[] = {
-        (char[]){"PATH=/usr/bin:/bin"},      (char[]){"HOME=/work"},
-        (char[]){"LANG=C.UTF-8"},            (char[]){"TMPDIR=/tmp"},
+        (char[]){"PATH=/usr/bin:/bin"},     (char[]){"HOME=/work"},
+        (char[]){"LANG=C.UTF-8"},           (char[]){"TMPDIR=/tmp"},
         (char[]){"OPENBLAS_NUM_THREADS=1"}, NULL,
     };
     wd_slot_spec copy = *spec; /* execve's arguments are not const */
@@ -129,22 +129,31 @@ static int watch_children(void)
     return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static bool prepare(const wd_slot_spec *spec, int *ret_signals, wd_slot_fault *fault)
+{
+    if (sethostname("slot", 4) != 0)
+        return wd_slot_fail(fault, WD_LAYER_UTS_NS, "sethostname");
+    *ret_signals = watch_children();
+    if (*ret_signals < 0)
+        return wd_slot_fail(fault, WD_LAYER_PID_NS, "signalfd");
+    return wd_slot_root_build(spec, fault);
+}
+
+static bool start_worker(const wd_slot_spec *spec, pid_t *ret_pid, wd_slot_fault *fault)
+{
+    *ret_pid = fork();
+    if (*ret_pid == 0)
+        run_worker(spec);
+    return *ret_pid > 0 || wd_slot_fail(fault, WD_LAYER_PID_NS, "fork");
+}
+
 int wd_slot_init_run(const wd_slot_spec *spec, const void *unused)
 {
     (void)unused;
     wd_slot_fault fault;
-    int signals = watch_children();
-    if (signals < 0 || !wd_slot_root_build(spec, &fault)) {
-        if (signals < 0)
-            (void)wd_slot_fail(&fault, WD_LAYER_PID_NS, "signalfd");
-        wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
-        return 1;
-    }
-    pid_t worker = fork();
-    if (worker == 0)
-        run_worker(spec);
-    if (worker < 0) {
-        (void)wd_slot_fail(&fault, WD_LAYER_PID_NS, "fork");
+    int signals = -1;
+    pid_t worker = -1;
+    if (!prepare(spec, &signals, &fault) || !start_worker(spec, &worker, &fault)) {
         wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
         return 1;
     }

@@ -1,7 +1,7 @@
 #include "server/executor/slot_kit.h"
 
-#include "server/executor/filter.h"
 #include "runner_text.h"
+#include "server/executor/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,13 +35,14 @@ wd_status wd_slot_program(char ret_path[PATH_MAX], wd_error *err)
 static bool is_below(const char *path, const char *folder)
 {
     size_t size = strlen(folder);
-    return strncmp(path, folder, size) == 0 && (path[size] == '\0' || path[size] == '/');
+    return strncmp(path, folder, size) == 0 &&
+           (path[size] == '\0' || path[size] == '/');
 }
 
 /* What a slot makes itself; a root there would be hidden or would hide it. */
 static bool is_own_place(const char *root)
 {
-    static const char *const own[] = {"/proc", "/dev", "/sys", "/tmp", "/work",
+    static const char *const own[] = {"/proc", "/dev", "/sys",  "/tmp",    "/work",
                                       "/box",  "/run", "/.old", "/var/tmp"};
     static const char *const made[] = {"/", "/etc", "/var"};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)

@@ -34,8 +34,8 @@ int wd_slot_memfd(const char *name, wd_span bytes);
 /* A process of warded-slot to be. */
 typedef struct wd_slot_birth {
     const char *program;
-    const char *probe;       /* layer to try; NULL: run the action */
-    const wd_cgroup *cgroup; /* joined before the exec; NULL: none */
+    const char *probe;            /* layer to try; NULL: run the action */
+    const wd_cgroup *cgroup;      /* joined before the exec; NULL: none */
     int fds[WD_SLOT_LAST_FD + 1]; /* what becomes 0..7; borrowed; -1: /dev/null */
 } wd_slot_birth;
 

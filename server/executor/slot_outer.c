@@ -33,8 +33,8 @@ static bool write_map(pid_t pid, const char *file, uint32_t root, uint32_t worke
     char path[64];
     char text[64];
     (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-    int size = snprintf(text, sizeof(text), "0 %u 1\n%d %u 1\n", root, WD_SLOT_WORKER_ID,
-                        worker);
+    int size = snprintf(text, sizeof(text), "0 %u 1\n%d %u 1\n", root,
+                        WD_SLOT_WORKER_ID, worker);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write(fd, text, (size_t)size) == size;
     if (!ok)
@@ -108,9 +108,9 @@ bool wd_slot_outer_run(const wd_slot_spec *spec, const wd_slot_child *child,
     if (pid == 0)
         run_inside(spec, go, child);
     (void)close(go[0]);
-    bool ok = pid > 0 ? start_child(spec, pid, go, fault)
-                      : wd_slot_fail(fault, WD_LAYER_USER_NS, "clone(0x%lx)",
-                                   child->flags);
+    bool ok = pid > 0
+                  ? start_child(spec, pid, go, fault)
+                  : wd_slot_fail(fault, WD_LAYER_USER_NS, "clone(0x%lx)", child->flags);
     if (!ok)
         (void)close(go[1]); /* lets the child end */
     while (pid > 0 && waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {

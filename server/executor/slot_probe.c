@@ -28,7 +28,8 @@ static bool check_uids(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     (void)spec;
     const uid_t worker = WD_SLOT_WORKER_ID;
-    if (setresgid(worker, worker, worker) != 0 || setresuid(worker, worker, worker) != 0)
+    if (setresgid(worker, worker, worker) != 0 ||
+        setresuid(worker, worker, worker) != 0)
         return wd_slot_fail(fault, WD_LAYER_UIDS, "become 1000 inside");
     return true;
 }
@@ -37,7 +38,8 @@ static bool check_pid(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     (void)spec;
     errno = 0;
-    return getpid() == 1 || wd_slot_fail(fault, WD_LAYER_PID_NS, "not process 1 inside");
+    return getpid() == 1 ||
+           wd_slot_fail(fault, WD_LAYER_PID_NS, "not process 1 inside");
 }
 
 static bool check_net(const wd_slot_spec *spec, wd_slot_fault *fault)

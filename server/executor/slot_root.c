@@ -74,9 +74,8 @@ static int clone_old(const char *path)
     errno = error;
     if (source < 0)
         return -1;
-    int tree = open_tree(source, "",
-                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-                             AT_EMPTY_PATH);
+    int tree = open_tree(
+        source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
     error = errno;
     (void)close(source);
     errno = error;
@@ -100,8 +99,8 @@ static bool attach(int tree, const char *path, uint64_t flags, wd_slot_fault *fa
 {
     struct mount_attr attr = {.attr_set = flags};
     bool ok = make_mountpoint(tree, path, fault);
-    if (ok && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
-                            sizeof(attr)) != 0)
+    if (ok &&
+        mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) != 0)
         ok = failed(fault, "mount_setattr", path);
     if (ok && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0)
         ok = failed(fault, "move_mount", path);
@@ -208,7 +207,8 @@ static bool mount_box(const wd_slot_spec *spec, wd_slot_fault *fault)
         return false;
     if (chown("/box/work", WD_SLOT_WORKER_ID, WD_SLOT_WORKER_ID) != 0)
         return failed(fault, "chown", "/box/work");
-    if (!bind_box("/box/work", "/work", fault) || !bind_box("/box/tmp", "/tmp", fault) ||
+    if (!bind_box("/box/work", "/work", fault) ||
+        !bind_box("/box/tmp", "/tmp", fault) ||
         !bind_box("/box/shm", "/dev/shm", fault))
         return false;
     if (umount2("/box", MNT_DETACH) != 0 || rmdir("/box") != 0)
@@ -249,8 +249,8 @@ static bool leave_old(wd_slot_fault *fault)
 {
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0)
         return failed(fault, "umount", OLD);
-    if (mount(NULL, "/", NULL,
-              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
+    if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+              NULL) != 0)
         return failed(fault, "remount read-only", "/");
     return true;
 }

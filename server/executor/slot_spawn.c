@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -87,7 +88,7 @@ static bool become_slot(const wd_slot_birth *birth, pid_t parent, wd_slot_fault 
     char option[] = "--probe";
     char probe[64] = "";
     if (birth->probe != NULL)
-        (void)stpncpy(probe, birth->probe, sizeof(probe) - 1);
+        (void)snprintf(probe, sizeof(probe), "%s", birth->probe);
     char *const arguments[] = {name, probe[0] != '\0' ? option : NULL, probe, NULL};
     (void)execve(birth->program, arguments, nothing);
     return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "exec warded-slot");

@@ -33,8 +33,8 @@
 #define WD_SLOT_WORKER_ID 1000
 
 typedef struct wd_slot_spec {
-    uint32_t size;     /* sizeof(wd_slot_spec) */
-    uint32_t init_uid; /* outside; 0 inside; gids are the same numbers */
+    uint32_t size;       /* sizeof(wd_slot_spec) */
+    uint32_t init_uid;   /* outside; 0 inside; gids are the same numbers */
     uint32_t worker_uid; /* outside; 1000 inside */
     uint32_t n_roots;
     uint64_t files_bytes;
@@ -42,7 +42,7 @@ typedef struct wd_slot_spec {
     uint64_t cpu_s;         /* RLIMIT_CPU */
     uint64_t pids;
     char interpreter[WD_SLOT_PATH_BYTES];
-    char roots[WD_SLOT_ROOTS_BYTES]; /* n_roots texts, each with its NUL */
+    char roots[WD_SLOT_ROOTS_BYTES];   /* n_roots texts, each with its NUL */
     char runner[WD_SLOT_RUNNER_BYTES]; /* Python: reads fd 3, closes it, runs it */
 } wd_slot_spec;
 

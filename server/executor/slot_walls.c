@@ -19,6 +19,23 @@
 
 /* --- resource limits ------------------------------------------------------------- */
 
+static rlim_t smaller(rlim_t a, rlim_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A hard limit that is already lower stays, but for core: see there. */
+static bool set_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0)
+        return false;
+    if (resource != RLIMIT_CORE)
+        hard = smaller(hard, limit.rlim_max);
+    limit = (struct rlimit){.rlim_cur = smaller(soft, hard), .rlim_max = hard};
+    return setrlimit(resource, &limit) == 0;
+}
+
 bool wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     const struct {
@@ -41,12 +58,10 @@ bool wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
         {RLIMIT_RTPRIO, "rtprio", 0, 0},
         {RLIMIT_CPU, "cpu", spec->cpu_s, spec->cpu_s + 1},
     };
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-        struct rlimit limit = {.rlim_cur = limits[i].soft, .rlim_max = limits[i].hard};
-        if (setrlimit(limits[i].resource, &limit) != 0)
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (!set_limit(limits[i].resource, limits[i].soft, limits[i].hard))
             return wd_slot_fail(fault, WD_LAYER_RLIMITS, "setrlimit %s",
                                 limits[i].name);
-    }
     return true;
 }
 
@@ -89,7 +104,7 @@ bool wd_slot_wall_no_new_privs(wd_slot_fault *fault)
 
 /* Known rights by the ABI that brought them; landlock.h of the build may be older than
  * the kernel or newer. */
-#define ALL_ABI1     ((1ULL << 13) - 1)
+#define ALL_ABI1 ((1ULL << 13) - 1)
 #define READ_ONLY                                                                      \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                       \
      LANDLOCK_ACCESS_FS_READ_DIR)
@@ -121,7 +136,8 @@ static uint64_t known_rights(int abi)
 
 static int make_ruleset(int abi)
 {
-    struct { /* as landlock_ruleset_attr of ABI 6; the size passed says how much of it */
+    struct
+    { /* as landlock_ruleset_attr of ABI 6; the size passed says how much of it */
         uint64_t fs, net, scoped;
     } attr = {.fs = known_rights(abi)};
     size_t size = sizeof(attr.fs);
@@ -130,7 +146,8 @@ static int make_ruleset(int abi)
         size = offsetof(__typeof__(attr), scoped);
     }
     if (abi >= 6) {
-        attr.scoped = 3; /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, LANDLOCK_SCOPE_SIGNAL */
+        attr.scoped =
+            3; /* LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, LANDLOCK_SCOPE_SIGNAL */
         size = sizeof(attr);
     }
     return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
@@ -144,11 +161,12 @@ static bool allow(int ruleset, const char *path, uint64_t rights, wd_slot_fault 
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0)
         return wd_slot_fail(fault, WD_LAYER_LANDLOCK, "open %s", path);
-    struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = fd};
+    struct landlock_path_beneath_attr rule = {.allowed_access = rights,
+                                              .parent_fd = fd};
     if (!S_ISDIR(st.st_mode))
         rule.allowed_access &= ONLY_FILES;
-    long rc = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
-                      0);
+    long rc =
+        syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     (void)close(fd);
     return rc == 0 || wd_slot_fail(fault, WD_LAYER_LANDLOCK, "add_rule %s", path);
 }

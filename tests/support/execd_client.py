@@ -1,0 +1,325 @@
+"""Drives warded-execd directly: a supervisor's control socket and a gate's job socket.
+
+    with Execd(home) as execd:
+        execd.wait_ready()
+        jobs = execd.connect()
+        done = jobs.run("print(1)")
+        assert done.stdout == b"1\n" and done.code == 0
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("WARDED_BUILD", ROOT / "build" / "asan"))
+PROTO = ROOT / "proto"
+ANSWER_S = 60.0
+
+NONE, WALL, CPU, MEMORY, PIDS, OUTPUT, FILESIZE, CANCEL = range(8)
+ENDED, NOT_STARTED, REFUSED, FAILED = range(1, 5)
+
+
+def _messages() -> Mapping[str, Any]:
+    """The classes of job.proto, made from protoc's descriptors: no generated file."""
+    name = "warded/exec/v1/job.proto"
+    command = ["protoc", f"-I{PROTO}", "--descriptor_set_out=/dev/stdout", name]
+    done = subprocess.run(command, check=True, capture_output=True)
+    files = descriptor_pb2.FileDescriptorSet.FromString(done.stdout)
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.Add(file)  # type: ignore[no-untyped-call,unused-ignore]
+    factory = message_factory.MessageFactory(pool)
+    types = pool.FindFileByName(name).message_types_by_name
+    return {key: factory.GetPrototype(of) for key, of in types.items()}
+
+
+_MESSAGES = _messages()
+ToExecutor: Any = _MESSAGES["ToExecutor"]
+ToGate: Any = _MESSAGES["ToGate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One captured stream."""
+
+    data: bytes
+    original: int
+    head: int
+    tail: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a job ended."""
+
+    outcome: int
+    cause: int
+    status: int
+    out: Output
+    err: Output
+    message: str
+    leftovers: int
+    queue_us: int
+    run_us: int
+
+    @property
+    def stdout(self) -> bytes:
+        """What is kept of the action's standard output."""
+        return self.out.data
+
+    @property
+    def stderr(self) -> bytes:
+        """What is kept of the action's standard error."""
+        return self.err.data
+
+    @property
+    def code(self) -> int | None:
+        """Exit code; None when a signal ended it or it did not run."""
+        ended = self.outcome == ENDED and os.WIFEXITED(self.status)
+        return os.WEXITSTATUS(self.status) if ended else None
+
+    @property
+    def signal(self) -> int:
+        """The signal that ended it; 0: none."""
+        return os.WTERMSIG(self.status) if os.WIFSIGNALED(self.status) else 0
+
+
+class Closed(Exception):
+    """The executor closed the socket."""
+
+
+class Jobs:
+    """The gate's end of a job socket."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self._buffer = b""
+        self._next = 0
+        self._started: set[int] = set()
+        self._done: dict[int, Done] = {}
+        self.ready: Any = None
+        self.unavailable: str | None = None
+
+    def submit(self, code: str | bytes, stdin: bytes = b"", **options: Any) -> int:
+        """Send a Run; `options`: limits by name, tool, start_by_ms, end_by_ms."""
+        self._next += 1
+        message = ToExecutor()
+        run = message.run
+        run.job_id = options.pop("job_id", self._next)
+        run.tool = options.pop("tool", "python_code")
+        run.code = code.encode() if isinstance(code, str) else code
+        run.stdin_data = stdin
+        for name in ("start_by_ms", "end_by_ms"):
+            setattr(run, name, options.pop(name, 0))
+        for name, value in options.items():
+            setattr(run.limits, name, value)
+        self.send(message)
+        return int(run.job_id)
+
+    def cancel(self, job_id: int) -> None:
+        """Send a Cancel."""
+        message = ToExecutor()
+        message.cancel.job_id = job_id
+        self.send(message)
+
+    def send(self, message: Any) -> None:
+        """Send any message."""
+        self.send_raw(message.SerializeToString())
+
+    def send_raw(self, data: bytes) -> None:
+        """Send a frame of any bytes."""
+        self._socket.sendall(struct.pack(">I", len(data)) + data)
+
+    def wait(self, job_id: int) -> Done:
+        """The job's Done."""
+        self._until(lambda: job_id in self._done)
+        return self._done.pop(job_id)
+
+    def wait_started(self, job_id: int) -> None:
+        """Return when the job has started."""
+        self._until(lambda: job_id in self._started)
+
+    def wait_ready(self) -> Any:
+        """The first Ready since the last call of this, or since the socket's start."""
+        self._until(lambda: self.ready is not None)
+        ready, self.ready = self.ready, None
+        return ready
+
+    def wait_unavailable(self) -> str:
+        """The text of the next Unavailable."""
+        self._until(lambda: self.unavailable is not None)
+        text, self.unavailable = self.unavailable, None
+        return text or ""
+
+    def run(self, code: str | bytes, stdin: bytes = b"", **options: Any) -> Done:
+        """Submit and wait."""
+        return self.wait(self.submit(code, stdin, **options))
+
+    def has(self, job_id: int) -> bool:
+        """Whether the job's Done has been read."""
+        return job_id in self._done
+
+    def close(self) -> None:
+        """End the socket."""
+        self._socket.close()
+
+    def _until(self, true: Callable[[], bool]) -> None:
+        end = time.monotonic() + ANSWER_S
+        while not true():
+            self._socket.settimeout(max(0.01, end - time.monotonic()))
+            self._read()
+
+    def _read(self) -> None:
+        data = self._socket.recv(1 << 20)
+        if not data:
+            raise Closed
+        self._buffer += data
+        while len(self._buffer) >= 4:
+            size = struct.unpack(">I", self._buffer[:4])[0]
+            if len(self._buffer) < 4 + size:
+                return
+            self._take(ToGate.FromString(self._buffer[4 : 4 + size]))
+            self._buffer = self._buffer[4 + size :]
+
+    def _take(self, message: Any) -> None:
+        kind = message.WhichOneof("kind")
+        if kind == "started":
+            self._started.add(message.started.job_id)
+        elif kind == "done":
+            self._done[message.done.job_id] = _done(message.done)
+        elif kind == "ready":
+            self.ready = message.ready
+        elif kind == "unavailable":
+            self.unavailable = message.unavailable.message
+
+
+def _done(d: Any) -> Done:
+    def output(o: Any) -> Output:
+        return Output(o.data, o.original_bytes, o.head_bytes, o.tail_bytes)
+
+    return Done(
+        outcome=d.outcome,
+        cause=d.cause,
+        status=d.wait_status,
+        out=output(d.out),
+        err=output(d.err),
+        message=d.message,
+        leftovers=d.leftovers,
+        queue_us=d.queue_us,
+        run_us=d.run_us,
+    )
+
+
+CONFIG = """\
+sandbox:
+  slots: {slots}
+{more}
+tools:
+  - name: python_code
+    kind: python_code
+"""
+
+
+def write_home(home: Path, *, slots: int = 2, more: str = "") -> Path:
+    """A home with a configuration; `more`: further lines below `sandbox:`."""
+    (home / "run").mkdir(parents=True, exist_ok=True)
+    text = CONFIG.format(slots=slots, more=more)
+    (home / "warded.yaml").write_text(text)
+    return home
+
+
+class Execd:
+    """A warded-execd of our own, and the supervisor's end of its control socket."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        wrap: tuple[str, ...] = (),
+        options: tuple[str, ...] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`wrap`: a program and its arguments that execs the rest of the line."""
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.settimeout(ANSWER_S)
+        fd = theirs.fileno()
+        command = [*wrap, str(BUILD / "bin" / "warded-execd"), "--home", str(home)]
+        script = f'exec "$@" 3<&{fd} {fd}<&-' if fd != 3 else 'exec "$@"'
+        self.log = home / "execd.log"
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                ["/bin/sh", "-c", script, "sh", *command, *options],
+                pass_fds=(fd,),
+                stdin=subprocess.DEVNULL,
+                stderr=log,
+                env={"PATH": "/usr/bin:/bin", **(env or {})},
+            )
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        """The executor's process id."""
+        return self.process.pid
+
+    def wait_ready(self) -> None:
+        """Wait for 'R'; raises with the executor's own words when it refuses."""
+        message = self.receive()
+        assert message == b"R", message.decode(errors="replace")
+
+    def wait_refused(self) -> str:
+        """Wait for 'F'; its text. The exit status is then 78."""
+        message = self.receive()
+        assert message[:1] == b"F", message
+        assert self.process.wait(ANSWER_S) == 78
+        return message[1:].decode()
+
+    def receive(self) -> bytes:
+        """The next control message."""
+        return self.control.recv(4096)
+
+    def connect(self) -> Jobs:
+        """A fresh job socket ('X'), past its Ready."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        socket.send_fds(self.control, [b"X"], [theirs.fileno()])
+        theirs.close()
+        return Jobs(ours)
+
+    def stop(self) -> int:
+        """Say 'S'; the exit status."""
+        if self.process.poll() is None:
+            self.control.send(b"S")
+        return self.process.wait(ANSWER_S)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.process.wait(ANSWER_S)
+
+    def __enter__(self) -> Execd:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.control.close()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.control.close()
