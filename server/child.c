@@ -52,11 +52,12 @@ static bool reset_signals(void)
     return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
-/* As many descriptors as the system lets; never a core with keys in it. */
+/* As many descriptors as the system lets; never a core with keys in it. One byte, not
+ * none: with 0 a piped core_pattern is still served, and slots could not have 1. */
 static bool set_limits(void)
 {
     struct rlimit files;
-    struct rlimit no_core = {0, 0};
+    struct rlimit no_core = {1, 1};
     if (setrlimit(RLIMIT_CORE, &no_core) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
         return false;
     files.rlim_cur = files.rlim_max;
