@@ -43,7 +43,10 @@ static void report_reject(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t al
 int wd_conn_fail(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t alert,
                  const char *detail)
 {
-    bool during_handshake = c->phase < WD_CONN_OPEN;
+    /* TLS 1.3 ends for a client before the server has judged it. */
+    bool during_handshake =
+        c->phase < WD_CONN_OPEN ||
+        (c->phase == WD_CONN_OPEN && !c->server && atomic_load(&c->bytes_read) == 0);
     bool by_sweeper = atomic_load(&c->timed_out) != WD_TLS_NONE;
 
     c->phase = WD_CONN_FAILED;

@@ -1,0 +1,242 @@
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "odd_certs.h"
+#include "proto/tls/credentials.h"
+#include "proto/tls/pem_file.h"
+
+/* A temporary folder with room for paths in it. */
+typedef struct folder {
+    char dir[64];
+    char path[4][128];
+} folder;
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+static int make_folder(void **state)
+{
+    folder *f = calloc(1, sizeof *f);
+
+    (void)strcpy(f->dir, "/tmp/wd-issue-XXXXXX");
+    assert_non_null(mkdtemp(f->dir));
+    *state = f;
+    return 0;
+}
+
+static int drop_folder(void **state)
+{
+    folder *f = *state;
+
+    (void)nftw(f->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(f);
+    return 0;
+}
+
+static const char *at(folder *f, int slot, const char *name)
+{
+    (void)snprintf(f->path[slot], sizeof f->path[slot], "%s/%s", f->dir, name);
+    return f->path[slot];
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static wd_leaf_spec client_spec(void)
+{
+    return (wd_leaf_spec){.uri = TEST_CLIENT,
+                          .not_before_ms = test_now_ms() - 1000,
+                          .not_after_ms = test_now_ms() + TEST_DAY_MS};
+}
+
+static void a_ca_is_written_once_and_read_again(void **state)
+{
+    folder *f = *state;
+    WD_AUTO(wd_ca) *ca = NULL;
+    wd_error err;
+
+    OK(wd_ca_create(f->dir, "Warded CA", 365 * TEST_DAY_MS, &err), err);
+    assert_int_equal(mode_of(at(f, 0, WD_CA_KEY_FILE)), 0600);
+    assert_int_equal(mode_of(at(f, 1, WD_CA_CERT_FILE)), 0644);
+    REFUSED(wd_ca_create(f->dir, "Warded CA", TEST_DAY_MS, &err),
+            WD_FAILED_PRECONDITION);
+    OK(wd_ca_load(f->dir, &ca, &err), err);
+    assert_non_null(strstr(wd_ca_pem(ca), "BEGIN CERTIFICATE"));
+}
+
+static void a_ca_key_that_others_read_is_refused(void **state)
+{
+    folder *f = *state;
+    WD_AUTO(wd_ca) *ca = NULL;
+    wd_error err;
+
+    OK(wd_ca_create(f->dir, "Warded CA", TEST_DAY_MS, &err), err);
+    assert_int_equal(chmod(at(f, 0, WD_CA_KEY_FILE), 0604), 0);
+    REFUSED(wd_ca_load(f->dir, &ca, &err), WD_PERMISSION_DENIED);
+    assert_non_null(strstr(err.msg, "chmod"));
+}
+
+static void a_leaf_goes_into_two_files(void **state)
+{
+    folder *f = *state;
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+    WD_AUTO(wd_tls_credentials) *credentials = NULL;
+    wd_leaf_spec spec = client_spec();
+    const char *key = at(f, 0, "key.pem"), *cert = at(f, 1, "cert.pem");
+    wd_tls_files files = {.ca = at(f, 2, "ca.pem"), .cert = cert, .key = key};
+    wd_error err;
+
+    OK(wd_ca_issue_files(ca, &spec, key, cert, &err), err);
+    assert_int_equal(mode_of(key), 0600);
+    assert_int_equal(mode_of(cert), 0644);
+    REFUSED(wd_ca_issue_files(ca, &spec, key, cert, &err), WD_FAILED_PRECONDITION);
+    REFUSED(wd_tls_credentials_load(&files, &credentials, &err), WD_NOT_FOUND);
+    assert_non_null(strstr(err.msg, "warded init"));
+    OK(wd_pem_file_write(files.ca, false, wd_ca_pem(ca), &err), err);
+    OK(wd_tls_credentials_load(&files, &credentials, &err), err);
+    OK(wd_tls_credentials_check(credentials, false, &err), err);
+    assert_string_equal(wd_tls_credentials_identity(credentials)->uri, TEST_CLIENT);
+    REFUSED(wd_tls_credentials_check(credentials, true, &err), WD_FAILED_PRECONDITION);
+}
+
+static void a_certificate_without_room_leaves_no_key(void **state)
+{
+    folder *f = *state;
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+    wd_leaf_spec spec = client_spec();
+    const char *key = at(f, 0, "key.pem");
+    wd_error err;
+
+    REFUSED(wd_ca_issue_files(ca, &spec, key, at(f, 1, "no/cert.pem"), &err),
+            WD_NOT_FOUND);
+    assert_int_equal(access(key, F_OK), -1);
+}
+
+static void claim_04_a_key_readable_by_others_is_refused(void **state)
+{
+    static const struct {
+        mode_t mode;
+        uid_t owner;
+        bool refused;
+    } cases[] = {
+        {0600, 0, false}, {0400, 0, false}, {0440, 0, false}, {0640, 0, false},
+        {0644, 0, true},  {0604, 0, true},  {0660, 0, true},  {0601, 0, true},
+        {0640, 1, true},  {0600, 1, false},
+    };
+    folder *f = *state;
+    const char *path = at(f, 0, "secret");
+    wd_error err;
+
+    OK(wd_pem_file_write(path, true, "x", &err), err);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (chown(path, cases[i].owner, 0) != 0)
+            continue; /* not root: the rows of this user's own remain */
+        assert_int_equal(chmod(path, cases[i].mode), 0);
+        if ((wd_secret_file_check(path, &err) != WD_OK) != cases[i].refused)
+            fail_msg("mode %o, owner %u", cases[i].mode, cases[i].owner);
+    }
+}
+
+static void claim_04_missing_credentials_are_named(void **state)
+{
+    folder *f = *state;
+    wd_tls_files files = {at(f, 0, "ca.pem"), at(f, 1, "cert.pem"), at(f, 2, "key.pem"),
+                          NULL, false};
+    wd_tls_credentials *credentials = NULL;
+    wd_error err;
+
+    REFUSED(wd_tls_credentials_load(&files, &credentials, &err), WD_NOT_FOUND);
+    assert_non_null(strstr(err.msg, files.ca));
+    assert_non_null(strstr(err.msg, "warded init"));
+}
+
+static void a_key_of_another_certificate_is_refused(void **state)
+{
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+    wd_pem_pair one, two;
+    wd_tls_credentials *credentials = NULL;
+    wd_tls_pem pem;
+    wd_error err;
+
+    (void)state;
+    good_issue(ca, TEST_CLIENT, &one);
+    good_issue(ca, TEST_CLIENT, &two);
+    pem = (wd_tls_pem){.ca = wd_ca_pem(ca), .cert = one.cert, .key = two.key};
+    REFUSED(wd_tls_credentials_make(&pem, &credentials, &err), WD_INVALID_ARGUMENT);
+    pem = (wd_tls_pem){.ca = "x", .cert = one.cert, .key = one.key};
+    REFUSED(wd_tls_credentials_make(&pem, &credentials, &err), WD_INVALID_ARGUMENT);
+    pem = (wd_tls_pem){.ca = wd_ca_pem(ca), .cert = one.cert, .key = "x"};
+    REFUSED(wd_tls_credentials_make(&pem, &credentials, &err), WD_INVALID_ARGUMENT);
+    wd_pem_pair_done(&one);
+    wd_pem_pair_done(&two);
+}
+
+static void specs_that_make_no_sense_are_refused(void **state)
+{
+    static const char *const bad_dns[] = {"UPPER.example"};
+    static const char *const bad_ip[] = {"300.1.1.1"};
+    static const char *const good_dns[] = {"localhost"};
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+    wd_leaf_spec good = client_spec();
+    wd_leaf_spec bad[8];
+    wd_error err;
+    wd_pem_pair pair;
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++)
+        bad[i] = good;
+    bad[0].uri = "spiffe://nobody";
+    bad[1].not_after_ms = bad[1].not_before_ms;
+    bad[2].dns = good_dns, bad[2].n_dns = 1; /* a client's */
+    bad[3].uri = TEST_GATE, bad[3].dns = bad_dns, bad[3].n_dns = 1;
+    bad[4].uri = TEST_GATE, bad[4].ips = bad_ip, bad[4].n_ips = 1;
+    bad[5].fact[WD_FACT_POOL] = "";
+    bad[6].fact[WD_FACT_POOL] = "a\nb";
+    bad[7].uri = TEST_GATE, bad[7].dns = good_dns, bad[7].n_dns = 1000;
+    for (size_t i = 0; i < 8; i++)
+        if (wd_ca_issue(ca, &bad[i], &pair, &err) != WD_INVALID_ARGUMENT)
+            fail_msg("spec %zu", i);
+}
+
+static void names_of_cas_need_no_quoting(void **state)
+{
+    static const char *const bad[] = {"", "a,CN=b", " a", "a ", "a\nb", "\xc3\xa4"};
+    wd_ca *ca = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        REFUSED(wd_ca_new(bad[i], 1, 2, &ca, NULL), WD_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, drop_folder)
+        IN_FOLDER(a_ca_is_written_once_and_read_again),
+        IN_FOLDER(a_ca_key_that_others_read_is_refused),
+        IN_FOLDER(a_leaf_goes_into_two_files),
+        IN_FOLDER(a_certificate_without_room_leaves_no_key),
+        IN_FOLDER(claim_04_a_key_readable_by_others_is_refused),
+        IN_FOLDER(claim_04_missing_credentials_are_named),
+        cmocka_unit_test(a_key_of_another_certificate_is_refused),
+        cmocka_unit_test(specs_that_make_no_sense_are_refused),
+        cmocka_unit_test(names_of_cas_need_no_quoting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
