@@ -35,11 +35,21 @@ class Ask:
     wait_for_ready: bool
 
 
-class Canceller(Protocol):
-    """Who can end a call: its link."""
+class Carrier(Protocol):
+    """What a call travels by: a connection."""
+
+    def send(self, body: bytes, call: Call[Any] | None) -> None:
+        """Send an envelope."""
+
+
+class Keeper(Protocol):
+    """Who looks after a call: its link."""
 
     def cancel(self, call: Call[Any]) -> None:
         """Ask the gate to end it, or take it back if it was not sent."""
+
+    def phase(self) -> Phase:
+        """How far the attempt to connect has come."""
 
 
 class Call(Generic[Out]):
@@ -48,19 +58,20 @@ class Call(Generic[Out]):
     Threads: any. Callbacks run on the connection's thread: they must not block.
     """
 
-    def __init__(self, ask: Ask, canceller: Canceller, clock: Clock) -> None:
+    def __init__(self, ask: Ask, keeper: Keeper, clock: Clock) -> None:
         self.ask = ask
         self.attempt = 0  # for the record: 1 after a new date
         self.id = b""  # the latest attempt's
         self.sent = False
         self.reply: Reply | None = None
-        self._canceller = canceller
+        self.cancel_asked = False
+        self.carrier: Carrier | None = None  # the connection that took it
+        self._keeper = keeper
         self._clock = clock
         self._pid = os.getpid()
         self._deadline_ms = clock.mono_ms() + ask.timeout_ms
         self._state = threading.Condition(threading.Lock())
         self._done = False
-        self._cancelled = False
         self._value: Any = None
         self._error: RpcError | None = None
         self._callbacks: list[Callable[[Call[Out]], Any]] = []
@@ -107,8 +118,8 @@ class Call(Generic[Out]):
         """
         if self.done():
             return False
-        self._cancelled = True
-        self._canceller.cancel(self)
+        self.cancel_asked = True
+        self._keeper.cancel(self)
         return True
 
     def cancelled(self) -> bool:
@@ -196,8 +207,8 @@ class Call(Generic[Out]):
         """End with a failure of the client's own finding."""
         self.refuse(make_error(Failure(code, reason, message, phase)))
 
-    def expire(self, phase: Phase = Phase.CONNECT) -> None:
-        """The deadline has passed; `phase` is told when it was never sent."""
+    def expire(self) -> None:
+        """The deadline has passed."""
         seconds = self.ask.timeout_ms / 1000
         if self.sent:
             self.fail(
@@ -212,7 +223,7 @@ class Call(Generic[Out]):
             StatusCode.DEADLINE_EXCEEDED,
             Reason.QUEUE_TIMEOUT,
             f"{self.ask.path}: not sent within {seconds:g} s, safe to retry",
-            phase,
+            self._keeper.phase(),
         )
 
     def _wait(self, end_ms: float | None) -> bool:

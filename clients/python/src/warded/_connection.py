@@ -91,8 +91,8 @@ class Connection:
             if any(fd != self._wake_out for fd, _ in ready):
                 self._pump()
             self._expire()
-            if self._retired and not self._pending:
-                self.close("its credentials were replaced")
+            if self._retired and self._is_idle():
+                self.close("no call is left on it")
 
     def retire(self) -> None:
         """Take no new calls; end once those in flight have their answers."""
@@ -189,6 +189,10 @@ class Connection:
             )
         for call in late.values():
             call.expire()
+
+    def _is_idle(self) -> bool:
+        with self._lock:
+            return all(call is None for call in self._pending.values())
 
     def _wait_ms(self) -> int | None:
         if self._expiry_ms == _FOREVER_MS:

@@ -7,6 +7,7 @@ were waiting, save those that asked to wait until the gate is ready.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from typing import Any
@@ -22,6 +23,7 @@ from warded._envelope import (
     encode_cancel,
 )
 from warded._open import Progress, open_first
+from warded._refusals import as_rpc_error, refuse_size, refuse_strange, take_back
 from warded._wire import FrameTooLargeError
 from warded._witness import Witness
 from warded.errors import RpcError, unreachable
@@ -31,6 +33,8 @@ from warded.status import Phase, Reason, StatusCode
 _NEW_DATE = frozenset({Reason.CLOCK_SKEW, Reason.CALL_ID_EXPIRED})
 _BACK_OFF_FIRST_S, _BACK_OFF_MOST_S = 0.05, 1.0
 _LOOK_AT_FILES_MS = 1000
+
+_log = logging.getLogger("warded")
 
 
 class Link:
@@ -48,6 +52,7 @@ class Link:
         self._progress = Progress()
         self._witness: Witness | None = None
         self._looked_ms = 0
+        self._closed = False
 
     def start(self, call: Call[Any]) -> None:
         """Send `call`, now or once there is a connection; never blocks for long."""
@@ -66,34 +71,25 @@ class Link:
             waiting = call in self._waiting
             if waiting:
                 self._waiting.remove(call)
-            connection = self._connection
-        if waiting or connection is None:
-            call.fail(
-                StatusCode.CANCELLED,
-                Reason.CANCELLED,
-                f"{call.ask.path}: cancelled before it was sent",
-                Phase.SEND,
-            )
-            return
-        try:
-            connection.send(encode_cancel(call.id, self._read_token()), None)
-        except (NotSentError, RpcError):
-            return  # the call's own connection is gone, and the call with it
+        if waiting:
+            take_back(call)
+        elif call.sent:
+            self._send_cancel(call)
+        # else it is being sent at this moment: `_try_send` looks again afterwards
 
     def phase(self) -> Phase:
         """How far the attempt to connect has come."""
         return self._progress.phase
 
-    def close(self) -> None:
-        """End the connection; calls in flight fail."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the connection when no call is in flight; `at_once`: these fail."""
         with self._state:
+            self._closed = True
             connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close("the channel was closed")
-        self.flush()
-
-    def flush(self) -> None:
-        """Write down the newest audit head seen."""
+            connection.retire()
+        if connection is not None and at_once:
+            connection.close("the interpreter is exiting")
         if self._witness is not None:
             self._witness.flush()
 
@@ -140,30 +136,33 @@ class Link:
 
     def _try_send(self, connection: Connection, call: Call[Any]) -> bool:
         """False: the connection was dead; nothing was sent."""
+        if call.cancel_asked:
+            take_back(call)
+        elif call.remaining_ms() <= 0:
+            call.expire()
         if call.done():
             return True
-        timeout_ms = call.remaining_ms()
-        if timeout_ms <= 0:
-            call.expire(self.phase())
-            return True
         call.id = make_call_id(self._gate_clock.now_ms())
-        request = Request(
-            call_id=call.id,
-            attempt=call.attempt,
-            method=call.ask.path,
-            timeout_ms=timeout_ms,
-            metadata=call.ask.metadata,
-            payload=call.ask.payload,
-        )
+        call.carrier = connection
         try:
-            connection.send(request.encode(self._read_token()), call)
+            connection.send(_request(call).encode(self._read_token()), call)
+            if call.cancel_asked:
+                self._send_cancel(call)
         except NotSentError:
             return False
         except FrameTooLargeError as error:
-            _refuse_size(call, error)
+            refuse_size(call, error)
         except RpcError as error:
             call.refuse(error)
         return True
+
+    def _send_cancel(self, call: Call[Any]) -> None:
+        if call.carrier is None:
+            return
+        try:
+            call.carrier.send(encode_cancel(call.id, self._read_token()), None)
+        except (NotSentError, RpcError):
+            return  # the call's connection is gone, and the call with it
 
     def _read_token(self) -> str:
         return self._profile.token() if self._token is None else self._token
@@ -172,19 +171,19 @@ class Link:
         try:
             reply = decode_reply(body)
         except EnvelopeError as error:
-            self._fail_strange(call, str(error))
+            refuse_strange(call, str(error))
             return
         self._gate_clock.learn(reply.now_ms)
         if self._witness is not None:
             self._witness.note(reply.head_seq, reply.head_hash)
         if reply.call_id not in (b"", call.id):
-            self._fail_strange(call, "it answers another call")
+            refuse_strange(call, "it answers another call")
         elif reply.code is StatusCode.OK:
             call.succeed(reply)
         elif reply.reason in _NEW_DATE and call.attempt == 0 and reply.now_ms:
             self._redate(call)
         else:
-            self._refuse(call, reply)
+            self._refuse_as(call, reply)
 
     def _redate(self, call: Call[Any]) -> None:
         """The gate did not run it because of its date: once more, with a right one."""
@@ -192,17 +191,9 @@ class Link:
         call.sent = False
         self.start(call)
 
-    def _refuse(self, call: Call[Any], reply: Reply) -> None:
+    def _refuse_as(self, call: Call[Any], reply: Reply) -> None:
         call.reply = reply
         call.refuse(reply.error(call.call_id))
-
-    def _fail_strange(self, call: Call[Any], why: str) -> None:
-        call.fail(
-            StatusCode.INTERNAL,
-            Reason.BUG,
-            f"{call.ask.path}: the answer can't be used: {why}",
-            Phase.WAIT,
-        )
 
     # --- the link's thread
 
@@ -211,18 +202,22 @@ class Link:
         while self._has_work():
             try:
                 opened = open_first(self._profile.credentials(), self._progress)
-            except RpcError as error:
-                self._fail_waiting(error)
+            except Exception as error:
+                self._fail_waiting(as_rpc_error(error))
                 self._pause(back_off_s)
                 back_off_s = min(back_off_s * 2, _BACK_OFF_MOST_S)
                 continue
-            except Exception as error:
-                self._fail_waiting(unreachable(f"{error!r}", self.phase()))
-                raise
             back_off_s = _BACK_OFF_FIRST_S
-            connection = Connection(opened, self._on_answer)
+            self._serve(Connection(opened, self._on_answer))
+
+    def _serve(self, connection: Connection) -> None:
+        try:
             self._adopt(connection)
             connection.serve()
+        except Exception as error:  # a bug; the calls must hear of it all the same
+            _log.exception("the connection's thread failed")
+            connection.close(f"a bug in the client: {error!r}")
+        finally:
             connection.release()
 
     def _has_work(self) -> bool:
@@ -239,12 +234,15 @@ class Link:
         if self._witness is None:
             self._witness = Witness(connection.gate.uri, self.clock)
         with self._state:
-            self._connection = connection
+            self._connection = None if self._closed else connection
             self._looked_ms = self.clock.mono_ms()
             waiting, self._waiting = self._waiting, []
+            closed = self._closed
         for call in waiting:
             if not self._try_send(connection, call):
                 self.start(call)
+        if closed:
+            connection.retire()
 
     def _fail_waiting(self, error: RpcError) -> None:
         """Fail those who wait, but for those who want to wait for the gate."""
@@ -265,14 +263,15 @@ class Link:
         late = [c for c in self._waiting if c.done() or c.remaining_ms() <= 0]
         self._waiting = [c for c in self._waiting if c not in late]
         for call in late:
-            call.expire(self.phase())
+            call.expire()
 
 
-def _refuse_size(call: Call[Any], error: FrameTooLargeError) -> None:
-    """End `call` as TOO_LARGE: it was not sent."""
-    call.fail(
-        StatusCode.RESOURCE_EXHAUSTED,
-        Reason.TOO_LARGE,
-        f"{call.ask.path}: {error}; not sent",
-        Phase.SEND,
+def _request(call: Call[Any]) -> Request:
+    return Request(
+        call_id=call.id,
+        attempt=call.attempt,
+        method=call.ask.path,
+        timeout_ms=max(call.remaining_ms(), 1),
+        metadata=call.ask.metadata,
+        payload=call.ask.payload,
     )

@@ -35,7 +35,7 @@ class Links:
             return link
 
     def close(self, spec: Spec) -> None:
-        """End the connection of `spec` if there is one."""
+        """End the connection of `spec`, if there is one, once nothing is in flight."""
         with self._lock:
             link = self._links.pop(spec, None)
         if link is not None:
@@ -43,8 +43,8 @@ class Links:
 
     def close_all(self) -> None:
         """At the interpreter's exit: threads see their connections end."""
-        for spec in list(self._links):
-            self.close(spec)
+        for link in list(self._links.values()):
+            link.close(at_once=True)
 
     def _reset(self) -> None:
         self._lock = threading.Lock()

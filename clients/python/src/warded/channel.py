@@ -11,10 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from warded._call import Ask, Call
 from warded._envelope import Metadata, invalid, read_metadata
 from warded._links import Spec, links
+from warded._refusals import too_large
 from warded._wire import FrameTooLargeError, check_size
-from warded.errors import Failure, RpcError, make_error
 from warded.profile import Profile, default_path
-from warded.status import Phase, Reason, StatusCode
 
 DEFAULT_TIMEOUT_S = 30.0
 
@@ -46,16 +45,22 @@ class Channel:
     token: str | None = field(default=None, repr=False)
 
     def unary_unary(
-        self, path: str, request: type[In], reply: type[Out], *, rule: Any = None
+        self, path: str, request: type[In], reply: type[Out]
     ) -> UnaryUnary[In, Out]:
-        """The callable behind a stub's method; `path` is "/package.Service/Method".
+        """The callable behind a stub's method; `path` is "/package.Service/Method"."""
+        return UnaryUnary(self, path, request, reply)
 
-        `rule`: the method's MethodRule, for people; the gate holds calls to its own.
-        """
-        return UnaryUnary(self, path, request, reply, rule)
+    def unary_stream(
+        self, path: str, request: type[In], reply: type[Out]
+    ) -> UnaryUnary[In, Out]:
+        """As `unary_unary`: gates build no streams yet, and answer NOT_BUILT."""
+        return UnaryUnary(self, path, request, reply)
 
     def close(self) -> None:
-        """End this process's connection; the next call opens another."""
+        """End this process's connection once its calls have their answers.
+
+        Equal channels share it; the next call by any of them opens another.
+        """
         links.close(self.spec)
 
     @property
@@ -78,7 +83,6 @@ class UnaryUnary(Generic[In, Out]):
     path: str
     request: type[In]
     reply: type[Out]
-    rule: Any = None
 
     def __call__(
         self,
@@ -167,19 +171,8 @@ def _encode(path: str, request: Message) -> bytes:
     try:
         check_size(len(payload))
     except FrameTooLargeError as error:
-        raise _too_large(path, error) from error
+        raise too_large(path, error) from error
     return payload
-
-
-def _too_large(path: str, error: FrameTooLargeError) -> RpcError:
-    return make_error(
-        Failure(
-            StatusCode.RESOURCE_EXHAUSTED,
-            Reason.TOO_LARGE,
-            f"{path}: {error}; not sent",
-            Phase.SEND,
-        )
-    )
 
 
 def _timeout_ms(timeout: float | None) -> int:

@@ -1,0 +1,59 @@
+"""Endings of a call that the client finds out by itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from warded._call import Call
+from warded._wire import FrameTooLargeError
+from warded.errors import Failure, RpcError, make_error
+from warded.status import Phase, Reason, StatusCode
+
+_log = logging.getLogger("warded")
+
+
+def take_back(call: Call[Any]) -> None:
+    """Cancelled, and never sent."""
+    call.fail(
+        StatusCode.CANCELLED,
+        Reason.CANCELLED,
+        f"{call.ask.path}: cancelled before it was sent",
+        Phase.SEND,
+    )
+
+
+def refuse_size(call: Call[Any], error: FrameTooLargeError) -> None:
+    """Larger than the gate takes; never sent."""
+    call.refuse(too_large(call.ask.path, error))
+
+
+def too_large(path: str, error: FrameTooLargeError) -> RpcError:
+    """The exception for a request that the gate would refuse unread."""
+    return make_error(
+        Failure(
+            StatusCode.RESOURCE_EXHAUSTED,
+            Reason.TOO_LARGE,
+            f"{path}: {error}; not sent",
+            Phase.SEND,
+        )
+    )
+
+
+def refuse_strange(call: Call[Any], why: str) -> None:
+    """An answer came that is none: what the call did is not known."""
+    call.fail(
+        StatusCode.INTERNAL,
+        Reason.BUG,
+        f"{call.ask.path}: the answer can't be used: {why}",
+        Phase.WAIT,
+    )
+
+
+def as_rpc_error(error: Exception) -> RpcError:
+    """`error` itself, or what a caller sees of a bug of ours."""
+    if isinstance(error, RpcError):
+        return error
+    _log.error("a bug in the client", exc_info=error)
+    text = f"a bug in the client: {error!r}"
+    return make_error(Failure(StatusCode.INTERNAL, Reason.BUG, text, Phase.CONNECT))
