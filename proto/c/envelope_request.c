@@ -74,6 +74,12 @@ static wd_status check_call(const raw_request *raw, wd_error *err)
     return WD_OK;
 }
 
+static const wd_request_kind kinds[] = {
+    [WD_REQUEST_CALL] = WD_REQUEST_CALL,
+    [WD_REQUEST_CANCEL] = WD_REQUEST_CANCEL,
+    [WD_REQUEST_NEXT] = WD_REQUEST_NEXT,
+};
+
 static wd_status check_request(const raw_request *raw, wd_error *err)
 {
     if (raw->version != WD_ENVELOPE_VERSION)
@@ -84,7 +90,7 @@ static wd_status check_request(const raw_request *raw, wd_error *err)
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "envelope: call_id (%zu bytes) is not a UUIDv7",
                          raw->call_id.size);
-    if (raw->kind > WD_REQUEST_NEXT)
+    if (raw->kind >= sizeof(kinds) / sizeof(kinds[0]))
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "envelope: kind %" PRIu64 " is unknown", raw->kind);
     return check_call(raw, err);
@@ -114,11 +120,12 @@ static request_block *keep_request(const raw_request *raw)
         .method = wd_envelope_keep_text(&at, raw->method),
         .timeout_ms = raw->timeout_ms,
         .token = wd_envelope_keep_text(&at, raw->token),
-        .kind = (wd_request_kind)raw->kind,
+        .kind = kinds[raw->kind],
         .n_metadata = raw->metadata.n,
         .metadata = block->metadata,
         .payload = raw->payload,
     };
+    WD_ASSERT(raw->call_id.data != NULL); /* check_request saw all of it */
     memcpy(block->request.call_id, raw->call_id.data, WD_CALL_ID_BYTES);
     return block;
 }

@@ -39,44 +39,39 @@ wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)
     return status;
 }
 
+static const char *const status_texts[] = {
+#define X(name, number, text) [number] = (text),
+    WD_STATUS_MAP(X)
+#undef X
+};
+
+/* By number; [0] is WD_REASON_NONE. */
+static const struct {
+    const char *name;
+    wd_status status;
+} reasons[] = {{"NONE", WD_INTERNAL},
+#define X(name, number, status) [number] = {#name, (status)},
+               WD_REASON_MAP(X)
+#undef X
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 const char *wd_status_text(wd_status status)
 {
-    switch (status) {
-#define X(name, number, text)                                                          \
-    case name:                                                                         \
-        return text;
-        WD_STATUS_MAP(X)
-#undef X
-    }
-    return "unknown status";
+    if ((size_t)status >= COUNT(status_texts) || status_texts[status] == NULL)
+        return "unknown status";
+    return status_texts[status];
 }
 
 const char *wd_reason_name(wd_reason reason)
 {
-    switch (reason) {
-    case WD_REASON_NONE:
-        return "NONE";
-#define X(name, number, status)                                                        \
-    case WD_REASON_##name:                                                             \
-        return #name;
-        WD_REASON_MAP(X)
-#undef X
-    }
-    return "UNKNOWN";
+    return (size_t)reason < COUNT(reasons) ? reasons[reason].name : "UNKNOWN";
 }
 
 wd_status wd_reason_status(wd_reason reason)
 {
-    switch (reason) {
-    case WD_REASON_NONE:
-        return WD_INTERNAL;
-#define X(name, number, status)                                                        \
-    case WD_REASON_##name:                                                             \
-        return status;
-        WD_REASON_MAP(X)
-#undef X
-    }
-    return WD_INTERNAL;
+    return (size_t)reason < COUNT(reasons) ? reasons[reason].status : WD_INTERNAL;
 }
 
 void wd_assert_failed(const char *cond, const char *file, int line)

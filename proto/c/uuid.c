@@ -40,8 +40,12 @@ void wd_uuid_format(const uint8_t id[WD_UUID_BYTES], char ret_text[WD_UUID_TEXT_
     char digits[2 * WD_UUID_BYTES + 1];
     wd_hex((wd_span){.data = id, .size = WD_UUID_BYTES}, digits);
     const char *next = digits;
-    for (size_t i = 0; i < TEXT_CHARS; i++)
-        ret_text[i] = dash_at(i) ? '-' : *next++;
+    for (size_t i = 0; i < TEXT_CHARS; i++) {
+        if (dash_at(i))
+            ret_text[i] = '-';
+        else
+            ret_text[i] = *next++;
+    }
     ret_text[TEXT_CHARS] = '\0';
 }
 

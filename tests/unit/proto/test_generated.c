@@ -53,7 +53,8 @@ static void a_thunk_hands_the_typed_request_to_its_handler(void **state)
     int self = 0;
     const wd_acme_echo_v1_echo_service service = {.self = &self, .say = say};
     Acme__Echo__V1__SayRequest request = ACME__ECHO__V1__SAY_REQUEST__INIT;
-    request.text = (char *)(uintptr_t)"hello";
+    char hello[] = "hello";
+    request.text = hello;
     struct wd_call call = {.reply = NULL};
     wd_error err = {.status = WD_OK};
     assert_int_equal(method->invoke(&service, &call, &request.base, &err), WD_PARKED);

@@ -25,19 +25,24 @@ static wd_status decode(const ProtobufCMessageDescriptor *type, wd_span bytes,
 
 static void encode_batch(wd_buffer *out)
 {
+    char first[] = "t1";
+    char second[] = "t2";
+    char action[] = "print('\xC3\xA9')";
+    char path[] = "a.txt";
+    uint8_t content[] = {0xFF, 0};
     Warded__V1__Limits limits = WARDED__V1__LIMITS__INIT;
     limits.wall_ms = 2000;
     Warded__V1__File file = WARDED__V1__FILE__INIT;
-    file.path = (char *)(uintptr_t)"a.txt";
-    file.data = (ProtobufCBinaryData){.len = 2, .data = (uint8_t *)(uintptr_t)"\xFF"};
+    file.path = path;
+    file.data = (ProtobufCBinaryData){.len = sizeof(content), .data = content};
     Warded__V1__File *files[] = {&file};
     Warded__V1__Item items[2] = {WARDED__V1__ITEM__INIT, WARDED__V1__ITEM__INIT};
-    items[0].trajectory_id = (char *)(uintptr_t)"t1";
-    items[0].action = (char *)(uintptr_t)"print('\xC3\xA9')";
+    items[0].trajectory_id = first;
+    items[0].action = action;
     items[0].limits = &limits;
     items[0].n_files = 1;
     items[0].files = files;
-    items[1].trajectory_id = (char *)(uintptr_t)"t2";
+    items[1].trajectory_id = second;
     items[1].finish = true;
     Warded__V1__Item *both[] = {&items[0], &items[1]};
     Warded__V1__GetObservationRequest request =
@@ -196,8 +201,10 @@ static void the_largest_honest_batch_fits_its_budget(void **state)
     (void)state;
     WD_AUTO_BUFFER bytes = WD_BUFFER_INIT;
     Warded__V1__Item item = WARDED__V1__ITEM__INIT;
-    item.trajectory_id = (char *)(uintptr_t)"trajectory-0001";
-    item.action = (char *)(uintptr_t)"1";
+    char trajectory[] = "trajectory-0001";
+    char action[] = "1";
+    item.trajectory_id = trajectory;
+    item.action = action;
     Warded__V1__Item *items[WD_BATCH_ITEMS];
     for (size_t i = 0; i < COUNT(items); i++)
         items[i] = &item;
