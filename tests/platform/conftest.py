@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -70,6 +71,15 @@ class Platform:
         process = self.start(*command, **env)
         out, err = process.communicate(timeout=LIMIT_S)
         return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def stopped_at(self) -> str:
+        """Wait until the stub stops; where it says that it is."""
+        fd = os.open(self.fifo, os.O_RDWR)  # so that the open itself can't block
+        try:
+            readable, _, _ = select.select([fd], [], [], LIMIT_S)
+            return os.read(fd, 100).decode().strip() if readable else "nowhere"
+        finally:
+            os.close(fd)
 
     def runs(self) -> int:
         """How often the stub was run."""

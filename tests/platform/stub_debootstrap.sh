@@ -18,7 +18,7 @@ stop_at() { # stop_at POINT: with `end` it is the root's useradd that stops
 }
 
 copy() { # copy PROGRAM: with the libraries that it needs
-    path=$(command -v "$1")
+    path=/usr/bin/$1
     # shellcheck disable=SC2046 # a list of words
     cp -L --parents "$path" $(ldd "$path" | grep -o '/[^ ]*') "$root"
 }

@@ -30,7 +30,7 @@ def test_claim_02_killed_at_a_point_the_next_run_starts_clean(
     platform: Platform, point: str, whom: str
 ) -> None:
     process = platform.start("true", STUB_STOP=point)
-    assert platform.fifo.read_text().strip() == point
+    assert platform.stopped_at() == point
     if whom == "group":
         os.killpg(process.pid, signal.SIGINT)
     else:
