@@ -1,0 +1,599 @@
+/* The trail: rows chained, every kind of tampering found, queries that tell the truth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/c/sha256.h"
+#include "store/audit_verify.h"
+#include "tests/support/store_fixture.h"
+
+static int set_up(void **state)
+{
+    static wd_fixture fixture; /* cmocka's state needs an address */
+    wd_fixture_init(&fixture);
+    wd_fixture_open(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    wd_fixture_done(*state);
+    return 0;
+}
+
+static wd_reader *reader_of(wd_fixture *f)
+{
+    wd_reader *reader = NULL;
+    wd_error err = {0};
+    if (wd_reader_open(f->dir, NULL, &reader, &err) != WD_OK)
+        fail_msg("wd_reader_open: %s", err.msg);
+    return reader;
+}
+
+/* --- the hash --------------------------------------------------------------------- */
+
+static void add_null(wd_sha256 *sha)
+{
+    wd_sha256_add(sha, "\0", 1);
+}
+
+static void add_integer(wd_sha256 *sha, uint64_t number)
+{
+    uint8_t bytes[9] = {1};
+    for (int i = 8; i > 0; i--, number >>= 8)
+        bytes[i] = (uint8_t)number;
+    wd_sha256_add(sha, bytes, sizeof(bytes));
+}
+
+static void add_text(wd_sha256 *sha, const char *text)
+{
+    size_t size = strlen(text);
+    uint8_t head[5] = {2, 0, 0, (uint8_t)(size >> 8), (uint8_t)size};
+    wd_sha256_add(sha, head, sizeof(head));
+    wd_sha256_add(sha, text, size);
+}
+
+/* Written out once more, from the documentation: what an outsider would compute. */
+static void row_one_has_the_documented_hash(void **state)
+{
+    wd_fixture *f = *state;
+    static const uint8_t zero[32] = {0};
+    wd_audit_row row = {.event = "token.issue", .code = 7, .bytes_out = 258, .item = 3};
+    wd_fixture_append(f, &row);
+
+    wd_sha256 sha;
+    uint8_t expected[32];
+    wd_sha256_init(&sha);
+    wd_sha256_add(&sha, "warded-audit-v1", 15);
+    wd_sha256_add(&sha, zero, sizeof(zero));
+    add_integer(&sha, 1);
+    add_text(&sha, wd_store_chain_id(f->store));
+    add_integer(&sha, WD_FIXTURE_NOW_MS);
+    add_integer(&sha, WD_FIXTURE_NOW_MS * 1000000);
+    add_text(&sha, "token.issue");
+    add_null(&sha); /* outcome */
+    add_integer(&sha, 7);
+    for (int i = 0; i < 12; i++) /* reason .. trace_id */
+        add_null(&sha);
+    add_integer(&sha, 0); /* duration_us */
+    add_integer(&sha, 0);
+    add_integer(&sha, 258);
+    for (int i = 0; i < 3; i++) /* digest, detail, tool */
+        add_null(&sha);
+    add_integer(&sha, 3);
+    wd_sha256_end(&sha, expected);
+
+    wd_head head = wd_audit_head(f->store);
+    assert_int_equal(head.seq, 1);
+    assert_memory_equal(head.hash, expected, sizeof(expected));
+}
+
+/* --- verifying -------------------------------------------------------------------- */
+
+static void assert_verifies(wd_fixture *f, const wd_audit_range *range, uint64_t rows)
+{
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    wd_audit_report report;
+    wd_error err = {0};
+    if (wd_audit_verify(reader, range, &report, &err) != WD_OK)
+        fail_msg("verify: %s", err.msg);
+    assert_int_equal(report.rows, rows);
+    assert_int_equal(report.fault, WD_AUDIT_SOUND);
+}
+
+static void assert_broken(wd_fixture *f, const wd_audit_range *range,
+                          wd_audit_fault fault, uint64_t seq)
+{
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    wd_audit_report report;
+    wd_error err = {0};
+    char words[32];
+    assert_int_equal(wd_audit_verify(reader, range, &report, &err), WD_DATA_LOSS);
+    assert_int_equal(err.reason, WD_REASON_CHAIN_BROKEN);
+    if (report.fault != fault || report.bad_seq != seq)
+        fail_msg("fault %d at %llu: %s", (int)report.fault,
+                 (unsigned long long)report.bad_seq, err.msg);
+    (void)snprintf(words, sizeof(words), "audit row %llu ", (unsigned long long)seq);
+    assert_non_null(strstr(err.msg, words));
+}
+
+static const wd_audit_range all = {0};
+
+static void chain_verifies_whole_and_in_part(void **state)
+{
+    wd_fixture *f = *state;
+    assert_verifies(f, &all, 0);
+    wd_fixture_fill(f, 20);
+    assert_verifies(f, &all, 20);
+    wd_audit_range part = {.first = 5, .last = 9};
+    assert_verifies(f, &part, 5);
+    wd_fixture_close(f);
+    wd_fixture_open(f);
+    wd_fixture_fill(f, 3); /* a chain goes on after a restart */
+    assert_verifies(f, &all, 23);
+}
+
+static void claim_08_flipped_byte_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    static const char *const changes[] = {
+        "UPDATE audit SET call_id = 'c7x' WHERE seq = 7",
+        "UPDATE audit SET call_id = NULL WHERE seq = 7",
+        "UPDATE audit SET outcome = '' WHERE seq = 7",
+        "UPDATE audit SET call_id = CAST(x'633700' AS TEXT) WHERE seq = 7",
+        "UPDATE audit SET wall_ms = wall_ms + 1 WHERE seq = 7",
+        "UPDATE audit SET item = -1 WHERE seq = 7",
+        "UPDATE audit SET hash = zeroblob(32) WHERE seq = 7",
+        "UPDATE audit SET hash = x'00' WHERE seq = 7",
+        "UPDATE audit SET prev_hash = zeroblob(32) WHERE seq = 7",
+        "UPDATE audit SET event = 'call.beginn' WHERE seq = 7",
+        "UPDATE audit SET reason = 'OK', tool = NULL WHERE seq = 7",
+    };
+    wd_fixture_fill(f, 20);
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        wd_fixture_sql(f, "CREATE TABLE kept AS SELECT * FROM audit WHERE seq = 7");
+        wd_fixture_sql(f, changes[i]);
+        assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 7);
+        wd_fixture_sql(f, "REPLACE INTO audit SELECT * FROM kept; DROP TABLE kept");
+        assert_verifies(f, &all, 20);
+    }
+}
+
+static void claim_08_flipped_byte_in_the_file_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_audit_row row = {.event = "call.begin", .detail = "{\"needle\":\"haystack\"}"};
+    wd_fixture_fill(f, 9);
+    wd_fixture_append(f, &row);
+    wd_fixture_close(f); /* everything is in store.db now */
+    char command[256];
+    (void)snprintf(command, sizeof(command), "sed -i 's/haystack/hbystack/' '%s'",
+                   wd_fixture_path(f, "store.db"));
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a test */
+    assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 10);
+}
+
+static void claim_08_deleted_row_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 20);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq IN (12, 15)");
+    assert_broken(f, &all, WD_AUDIT_ROW_MISSING, 12);
+    wd_audit_range part = {.first = 12, .last = 12};
+    assert_broken(f, &part, WD_AUDIT_ROW_MISSING, 12);
+}
+
+static void claim_08_deleted_first_row_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 5);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq = 1");
+    assert_broken(f, &all, WD_AUDIT_ROW_MISSING, 1);
+}
+
+static void claim_08_deleted_and_renumbered_rows_are_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 5);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq = 3;"
+                      "UPDATE audit SET seq = 3 WHERE seq = 4");
+    assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 3);
+}
+
+static void claim_08_two_swapped_rows_are_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 20);
+    wd_fixture_sql(f, "UPDATE audit SET seq = 1000 WHERE seq = 5;"
+                      "UPDATE audit SET seq = 5 WHERE seq = 6;"
+                      "UPDATE audit SET seq = 6 WHERE seq = 1000");
+    assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 5);
+}
+
+static void claim_08_inserted_row_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 5);
+    wd_fixture_sql(f, "CREATE TABLE copy AS SELECT * FROM audit WHERE seq = 1;"
+                      "UPDATE copy SET seq = 0; INSERT INTO audit SELECT * FROM copy");
+    assert_broken(f, &all, WD_AUDIT_ROW_UNLINKED, 0);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq = 0; UPDATE copy SET seq = 6;"
+                      "INSERT INTO audit SELECT * FROM copy");
+    assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 6);
+}
+
+/* Row 3 of another store with the same chain id: sound by itself, but no successor. */
+static void claim_08_row_of_another_history_is_unlinked(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture other;
+    char sql[256];
+    wd_fixture_fill(f, 5);
+    wd_fixture_init(&other);
+    wd_fixture_open(&other);
+    wd_fixture_close(&other);
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE meta SET value = '%s' WHERE name = 'chain_id'",
+                   wd_store_chain_id(f->store));
+    wd_fixture_sql(&other, sql);
+    wd_fixture_open(&other);
+    wd_audit_row row = {.event = "conn"};
+    for (int i = 0; i < 3; i++)
+        wd_fixture_append(&other, &row);
+    (void)snprintf(sql, sizeof(sql),
+                   "ATTACH '%s' AS o; DELETE FROM audit WHERE seq = 3;"
+                   "INSERT INTO audit SELECT * FROM o.audit WHERE seq = 3",
+                   wd_fixture_path(&other, "store.db"));
+    wd_fixture_sql(f, sql);
+    assert_broken(f, &all, WD_AUDIT_ROW_UNLINKED, 3);
+    wd_fixture_done(&other);
+}
+
+static void claim_08_chain_under_another_id_is_found(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 2);
+    wd_fixture_sql(f, "UPDATE meta SET value = '0' WHERE name = 'chain_id'");
+    assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 1);
+}
+
+static void claim_08_cut_tail_is_found_with_a_witness_head(void **state)
+{
+    wd_fixture *f = *state;
+    wd_head heads[3];
+    wd_fixture_fill(f, 5);
+    heads[1] = wd_audit_head(f->store);
+    wd_fixture_fill(f, 5);
+    heads[0] = wd_audit_head(f->store);
+    heads[2] = heads[1]; /* no order, and twice */
+    wd_audit_range witnessed = {.witnessed = heads, .n_witnessed = 3};
+    assert_verifies(f, &witnessed, 10);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq > 8");
+    assert_verifies(f, &all, 8); /* nobody saw more: it can't be told */
+    assert_broken(f, &witnessed, WD_AUDIT_TAIL_CUT, 9);
+    wd_fixture_sql(f, "DELETE FROM audit");
+    assert_broken(f, &witnessed, WD_AUDIT_TAIL_CUT, 1);
+}
+
+static void claim_08_chain_made_anew_is_found_with_a_witness_head(void **state)
+{
+    wd_fixture *f = *state;
+    wd_fixture_fill(f, 10);
+    wd_head head = wd_audit_head(f->store);
+    wd_fixture_close(f);
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq > 5");
+    wd_fixture_open(f);
+    wd_fixture_fill(f, 8);
+    wd_audit_range witnessed = {.witnessed = &head, .n_witnessed = 1};
+    assert_verifies(f, &all, 13);
+    assert_broken(f, &witnessed, WD_AUDIT_FORKED, 10);
+}
+
+/* --- rows ------------------------------------------------------------------------- */
+
+typedef struct seen {
+    wd_audit_row last; /* its text is gone; numbers only */
+    char detail[8192];
+    char principal[8192];
+    uint64_t seqs[64];
+    size_t n;
+    size_t most;
+} seen;
+
+static bool see(void *arg, const wd_audit_row *row)
+{
+    seen *s = arg;
+    s->last = *row;
+    (void)snprintf(s->detail, sizeof(s->detail), "%s", row->detail);
+    (void)snprintf(s->principal, sizeof(s->principal), "%s", row->principal);
+    s->seqs[s->n++] = row->seq;
+    return s->n != s->most;
+}
+
+static uint64_t query(wd_fixture *f, const wd_audit_filter *filter, seen *s)
+{
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    wd_error err = {0};
+    uint64_t next = 0;
+    const wd_audit_sink sink = {see, s};
+    s->n = 0;
+    if (wd_audit_query(reader, filter, &sink, &next, &err) != WD_OK)
+        fail_msg("query: %s", err.msg);
+    return next;
+}
+
+static void numbers_survive_to_their_last_digit(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    wd_audit_row row = {.event = "x",
+                        .duration_us = (1ULL << 53) + 1,
+                        .bytes_in = INT64_MAX,
+                        .bytes_out = UINT64_MAX, /* the largest that SQLite can hold */
+                        .code = UINT32_MAX,
+                        .item = 7};
+    wd_fixture_append(f, &row);
+    (void)query(f, &(wd_audit_filter){0}, &s);
+    assert_int_equal(s.last.duration_us, (1ULL << 53) + 1);
+    assert_int_equal(s.last.bytes_in, INT64_MAX);
+    assert_int_equal(s.last.bytes_out, INT64_MAX);
+    assert_int_equal(s.last.code, UINT32_MAX);
+    assert_int_equal(s.last.item, 7);
+    assert_verifies(f, &all, 1);
+}
+
+static void hostile_text_is_one_row_and_verifies(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    static const char *const cases[] = {"a\r\nseq=9 event=forged",
+                                        "\x1b]0;x\x07\x1b[2J",
+                                        "'; DROP TABLE audit; --",
+                                        "\xe2\x80\xae",
+                                        "=cmd()",
+                                        "\xf0\x9f\x98\x80"};
+    for (size_t i = 0; i < 6; i++) {
+        wd_audit_row row = {.event = "auth", .principal = cases[i]};
+        wd_fixture_append(f, &row);
+        (void)query(f, &(wd_audit_filter){.from_seq = i + 1}, &s);
+        assert_int_equal(s.n, 1);
+        assert_string_equal(s.principal, cases[i]);
+    }
+    assert_verifies(f, &all, 6);
+}
+
+static void text_that_is_not_utf8_or_too_long_is_mended(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    char long_text[WD_AUDIT_TEXT_BYTES + 100];
+    memset(long_text, 'a', sizeof(long_text) - 1);
+    long_text[sizeof(long_text) - 1] = '\0';
+    memcpy(long_text + WD_AUDIT_TEXT_BYTES - 1, "\xc3\xa9", 2); /* across the limit */
+    wd_audit_row row = {.event = "x", .principal = long_text, .detail = long_text};
+    wd_fixture_append(f, &row);
+    (void)query(f, &(wd_audit_filter){0}, &s);
+    assert_int_equal(strlen(s.principal), WD_AUDIT_TEXT_BYTES - 1);
+    assert_string_equal(s.detail, "{\"cut_bytes\":4195}");
+    row = (wd_audit_row){.event = "x", .principal = "a\xff\xc0z", .detail = "\xe2\x82"};
+    wd_fixture_append(f, &row);
+    (void)query(f, &(wd_audit_filter){.from_seq = 2}, &s);
+    assert_string_equal(s.principal, "a\xef\xbf\xbd\xef\xbf\xbdz");
+    assert_string_equal(s.detail, "\xef\xbf\xbd");
+    assert_verifies(f, &all, 2);
+}
+
+/* --- queries ---------------------------------------------------------------------- */
+
+static void fill_for_queries(wd_fixture *f)
+{
+    const wd_audit_row rows[] = {
+        {.event = "gate.start", .wall_ms = 100},
+        {.event = "call.begin",
+         .wall_ms = 200,
+         .call_id = "a",
+         .principal = "p",
+         .token_id = "t1",
+         .method = "/m",
+         .trajectory_id = "x"},
+        {.event = "call.end",
+         .wall_ms = 300,
+         .call_id = "a",
+         .principal = "p",
+         .token_id = "t1",
+         .method = "/m",
+         .outcome = "ok"},
+        {.event = "token.issue", .wall_ms = 400, .principal = "q", .token_id = "t2"},
+        {.event = "token.revoke", .wall_ms = 500, .principal = "q", .token_id = "t2"},
+        {.event = "call.begin", .wall_ms = 600, .call_id = "b", .principal = "q"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        wd_fixture_append(f, &rows[i]);
+}
+
+static void query_passes_what_every_filter_passes(void **state)
+{
+    wd_fixture *f = *state;
+    static const struct {
+        wd_audit_filter filter;
+        const char *seqs;
+    } cases[] = {
+        {{0}, "123456"},
+        {{.from_seq = 4}, "456"},
+        {{.to_seq = 2}, "12"},
+        {{.since_ms = 300}, "3456"},
+        {{.until_ms = 300}, "12"},
+        {{.since_ms = 200, .until_ms = 400}, "23"},
+        {{.event = "token.*"}, "45"},
+        {{.event = "call.begin"}, "26"},
+        {{.event = "*.[ir]*"}, "45"},
+        {{.event = "token"}, ""},
+        {{.outcome = "ok"}, "3"},
+        {{.principal = "q"}, "456"},
+        {{.token_id = "t1"}, "23"},
+        {{.method = "/m"}, "23"},
+        {{.call_id = "a"}, "23"},
+        {{.call_id = "b"}, "6"},
+        {{.trajectory_id = "x"}, "2"},
+        {{.principal = "p", .event = "call.end"}, "3"},
+        {{.principal = "p", .event = "token.*"}, ""},
+        {{.principal = "", .event = ""}, "123456"},
+        {{.principal = "' OR 1=1 --"}, ""},
+    };
+    fill_for_queries(f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        seen s = {0};
+        char seqs[16] = "";
+        assert_int_equal(query(f, &cases[i].filter, &s), 0);
+        for (size_t k = 0; k < s.n; k++)
+            seqs[k] = (char)('0' + s.seqs[k]);
+        if (strcmp(seqs, cases[i].seqs) != 0)
+            fail_msg("case %zu: %s, not %s", i, seqs, cases[i].seqs);
+    }
+}
+
+static void query_pages_without_gap_or_repeat(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    wd_audit_filter filter = {.principal = "q", .limit = 2};
+    fill_for_queries(f);
+    assert_int_equal(query(f, &filter, &s), 6);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.seqs[1], 5);
+    filter.from_seq = 6;
+    assert_int_equal(query(f, &filter, &s), 0);
+    assert_int_equal(s.n, 1);
+    s.most = 1; /* the sink has enough */
+    assert_int_equal(query(f, &(wd_audit_filter){0}, &s), 2);
+}
+
+static void query_refuses_what_is_out_of_bounds(void **state)
+{
+    wd_fixture *f = *state;
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    char glob[200];
+    memset(glob, '*', sizeof(glob));
+    glob[199] = '\0';
+    const wd_audit_filter cases[] = {
+        {.limit = WD_AUDIT_QUERY_ROWS + 1},
+        {.from_seq = UINT64_MAX},
+        {.to_seq = 1ULL << 63},
+        {.since_ms = -1},
+        {.until_ms = INT64_MIN},
+        {.event = glob},
+    };
+    const wd_audit_sink sink = {see, NULL};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wd_error err = {0};
+        uint64_t next = 0;
+        assert_int_equal(wd_audit_query(reader, &cases[i], &sink, &next, &err),
+                         WD_INVALID_ARGUMENT);
+        assert_int_equal(err.reason, WD_REASON_FIELD_INVALID);
+    }
+}
+
+static void tail_gives_the_newest_oldest_first(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    const wd_audit_sink sink = {see, &s};
+    fill_for_queries(f);
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    wd_audit_filter filter = {.principal = "q", .limit = 2};
+    assert_int_equal(wd_audit_tail(reader, &filter, &sink, NULL), WD_OK);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.seqs[0], 5);
+    assert_int_equal(s.seqs[1], 6);
+}
+
+static void open_calls_are_those_that_a_crash_cut_off(void **state)
+{
+    wd_fixture *f = *state;
+    const wd_audit_row rows[] = {
+        {.event = "call.begin", .call_id = "old"}, /* before the last start: settled */
+        {.event = "gate.start"},
+        {.event = "call.begin", .call_id = "done", .principal = "p"},
+        {.event = "call.end", .call_id = "done", .principal = "p"},
+        {.event = "call.begin", .call_id = "half", .item = 0},
+        {.event = "call.begin", .call_id = "half", .item = 1},
+        {.event = "call.end", .call_id = "half", .item = 0},
+        {.event = "call.begin", .call_id = "done", .principal = "q"}, /* another's id */
+        {.event = "call.begin", .call_id = "cut"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        wd_fixture_append(f, &rows[i]);
+    seen s = {0};
+    const wd_audit_sink sink = {see, &s};
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    assert_int_equal(wd_audit_open_calls(reader, &sink, NULL), WD_OK);
+    assert_int_equal(s.n, 3);
+    assert_int_equal(s.seqs[0], 6);
+    assert_int_equal(s.seqs[1], 8);
+    assert_int_equal(s.seqs[2], 9);
+}
+
+static void recent_calls_end_at_the_first_older_row(void **state)
+{
+    wd_fixture *f = *state;
+    seen s = {0};
+    const wd_audit_sink sink = {see, &s};
+    fill_for_queries(f);
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    assert_int_equal(wd_audit_recent_calls(reader, 300, &sink, NULL), WD_OK);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.seqs[0], 6);
+    assert_int_equal(s.seqs[1], 3);
+}
+
+static void reader_sees_the_head_that_the_writer_committed(void **state)
+{
+    wd_fixture *f = *state;
+    wd_head head = {0};
+    WD_AUTO(wd_reader) *reader = reader_of(f);
+    assert_int_equal(wd_audit_read_head(reader, &head, NULL), WD_OK);
+    assert_int_equal(head.seq, 0);
+    wd_fixture_fill(f, 3);
+    wd_head durable = wd_audit_head(f->store);
+    assert_int_equal(wd_audit_read_head(reader, &head, NULL), WD_OK);
+    assert_memory_equal(&head, &durable, sizeof(head));
+    assert_string_equal(wd_reader_chain_id(reader), wd_store_chain_id(f->store));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(row_one_has_the_documented_hash),
+        TEST(chain_verifies_whole_and_in_part),
+        TEST(claim_08_flipped_byte_is_found),
+        TEST(claim_08_flipped_byte_in_the_file_is_found),
+        TEST(claim_08_deleted_row_is_found),
+        TEST(claim_08_deleted_first_row_is_found),
+        TEST(claim_08_deleted_and_renumbered_rows_are_found),
+        TEST(claim_08_two_swapped_rows_are_found),
+        TEST(claim_08_inserted_row_is_found),
+        TEST(claim_08_row_of_another_history_is_unlinked),
+        TEST(claim_08_chain_under_another_id_is_found),
+        TEST(claim_08_cut_tail_is_found_with_a_witness_head),
+        TEST(claim_08_chain_made_anew_is_found_with_a_witness_head),
+        TEST(numbers_survive_to_their_last_digit),
+        TEST(hostile_text_is_one_row_and_verifies),
+        TEST(text_that_is_not_utf8_or_too_long_is_mended),
+        TEST(query_passes_what_every_filter_passes),
+        TEST(query_pages_without_gap_or_repeat),
+        TEST(query_refuses_what_is_out_of_bounds),
+        TEST(tail_gives_the_newest_oldest_first),
+        TEST(open_calls_are_those_that_a_crash_cut_off),
+        TEST(recent_calls_end_at_the_first_older_row),
+        TEST(reader_sees_the_head_that_the_writer_committed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
