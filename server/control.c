@@ -94,9 +94,9 @@ wd_status wd_control_receive(int control, wd_control_message *ret_message,
                             .msg_control = room.bytes,
                             .msg_controllen = sizeof(room.bytes)};
     ssize_t got = -1;
-    do {
+    do { /* A peer that ended with messages unread resets, once: its own come after. */
         got = recvmsg(control, &header, MSG_CMSG_CLOEXEC);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got < 0 && errno == EAGAIN)
         return wd_fail(err, WD_UNAVAILABLE, "no control message yet");
     if (got <= 0) { /* an error means the same as the end: nobody is there */

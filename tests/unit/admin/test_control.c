@@ -122,6 +122,22 @@ static void the_other_side_gone_is_the_end(void **state)
                      WD_UNAVAILABLE);
 }
 
+static void last_words_arrive_from_one_that_had_not_listened(void **state)
+{
+    (void)state;
+    wd_control_message m;
+    assert_int_equal(wd_control_send(ends[1], WD_CONTROL_STOP, -1, NULL, NULL), WD_OK);
+    assert_int_equal(wd_control_send(ends[0], WD_CONTROL_FAILED, -1, "why", NULL),
+                     WD_OK);
+    (void)close(ends[0]);
+    ends[0] = -1;
+    assert_int_equal(wd_control_receive(ends[1], &m, NULL), WD_OK);
+    assert_int_equal(m.kind, WD_CONTROL_FAILED);
+    assert_string_equal(m.text, "why");
+    assert_int_equal(wd_control_receive(ends[1], &m, NULL), WD_OK);
+    assert_int_equal(m.kind, WD_CONTROL_END);
+}
+
 static void nothing_there_is_not_the_end(void **state)
 {
     (void)state;
@@ -142,6 +158,7 @@ int main(void)
         WITH_PAIR(a_channel_without_its_descriptor_is_refused),
         WITH_PAIR(a_descriptor_that_nobody_asked_for_is_closed),
         WITH_PAIR(the_other_side_gone_is_the_end),
+        WITH_PAIR(last_words_arrive_from_one_that_had_not_listened),
         WITH_PAIR(nothing_there_is_not_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
