@@ -43,6 +43,31 @@ void log_on_accept(void *arg, const wd_identity *peer, const char *address)
     (void)pthread_mutex_unlock(&log->lock);
 }
 
+static size_t read_locked(event_log *log, const size_t *field)
+{
+    size_t n;
+
+    (void)pthread_mutex_lock(&log->lock);
+    n = *field;
+    (void)pthread_mutex_unlock(&log->lock);
+    return n;
+}
+
+size_t log_rejects(event_log *log)
+{
+    return read_locked(log, &log->n_rejects);
+}
+
+size_t log_accepts(event_log *log)
+{
+    return read_locked(log, &log->n_accepts);
+}
+
+size_t log_pipes(event_log *log)
+{
+    return read_locked(log, &log->n_pipes);
+}
+
 wd_tls_reject log_wait_reject(event_log *log, size_t n)
 {
     struct timespec until;
@@ -135,6 +160,11 @@ wd_tls_credentials *client_credentials(const wd_ca *ca, const char *uri)
     OK(wd_tls_credentials_make(&pem, &credentials, &err), err);
     wd_pem_pair_done(&pair);
     return credentials;
+}
+
+wd_tls_credentials *gate_credentials(const wd_ca *ca)
+{
+    return client_credentials(ca, TEST_GATE); /* the name decides the usage */
 }
 
 int client_dial(wd_tls_binding *binding, int port, nng_socket *ret)

@@ -28,6 +28,11 @@ void log_close(event_log *log);
 void log_on_reject(void *arg, const wd_tls_reject *reject);
 void log_on_accept(void *arg, const wd_identity *peer, const char *address);
 
+/* Numbers now. */
+size_t log_rejects(event_log *log);
+size_t log_accepts(event_log *log);
+size_t log_pipes(event_log *log);
+
 /* Wait (5 s at most) until there are `n` rejects; the n-th. Fails the test otherwise. */
 wd_tls_reject log_wait_reject(event_log *log, size_t n);
 
@@ -45,8 +50,9 @@ typedef struct gate_fixture {
 void gate_start(gate_fixture *g, wd_tls_options options, const char *deny);
 void gate_stop(gate_fixture *g);
 
-/* Credentials of a client of that CA. */
+/* Credentials under that CA. */
 wd_tls_credentials *client_credentials(const wd_ca *ca, const char *uri);
+wd_tls_credentials *gate_credentials(const wd_ca *ca);
 
 /* A REQ socket that dials `port` through `binding`; NNG's answer to the dial. */
 int client_dial(wd_tls_binding *binding, int port, nng_socket *ret);

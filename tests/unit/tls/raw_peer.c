@@ -59,6 +59,15 @@ int tcp_connect(int port)
     return fd;
 }
 
+int tcp_port(int fd)
+{
+    struct sockaddr_in at;
+    socklen_t size = sizeof at;
+
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    return ntohs(at.sin_port);
+}
+
 int raw_connect(raw_peer *p, int port, const wd_pem_pair *pair)
 {
     prepare(p, MBEDTLS_SSL_IS_CLIENT, pair);

@@ -35,6 +35,7 @@ void raw_write(raw_peer *p, const void *data, size_t size);
 
 /* TCP alone. */
 int tcp_connect(int port);
+int tcp_port(int fd); /* that a listener is bound to */
 
 /* Wait for the other end to close; the ms it took, or -1 after `limit_ms`. */
 int64_t tcp_wait_closed(int fd, int64_t limit_ms);

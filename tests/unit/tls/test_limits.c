@@ -1,5 +1,184 @@
+/* Peers that take a place and do nothing with it. Limits are short here; the one test
+ * with the real 5 s runs with WARDED_TEST_LONG=1. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "check.h"
+#include "gate_fixture.h"
+#include "proto/tls/binding.h"
+#include "raw_peer.h"
+
+/* The first bytes of a ClientHello: enough to begin, not to go on. */
+static const uint8_t hello[] = {0x16, 0x03, 0x01, 0x00, 0xc8, 0x01, 0x00, 0x00, 0xc4};
+
+static void expect_half_open_closed(size_t sent, int64_t limit_ms)
+{
+    gate_fixture g;
+    wd_tls_reject reject;
+    int64_t took_ms;
+    int fd;
+
+    gate_start(&g, (wd_tls_options){.handshake_ms = limit_ms}, NULL);
+    fd = tcp_connect(g.port);
+    assert_int_equal(write(fd, hello, sent), (ssize_t)sent);
+    took_ms = tcp_wait_closed(fd, limit_ms + 5000);
+    assert_true(took_ms >= limit_ms - limit_ms / 5);
+    reject = log_wait_reject(&g.log, 1);
+    assert_int_equal(reject.cause, WD_TLS_HANDSHAKE_TIMEOUT);
+    assert_int_equal(reject.application_bytes, 0);
+    (void)close(fd);
+    gate_stop(&g);
+}
+
+static void claim_04_half_open_connections_are_closed(void **state)
+{
+    (void)state;
+    expect_half_open_closed(0, 200);
+    expect_half_open_closed(3, 200);
+    expect_half_open_closed(sizeof hello, 200);
+    if (getenv("WARDED_TEST_LONG") != NULL)
+        expect_half_open_closed(3, WD_HANDSHAKE_MS);
+}
+
+static void claim_04_many_half_open_ones_harm_nobody(void **state)
+{
+    enum { MANY = 40 };
+    WD_AUTO(wd_tls_credentials) *credentials = NULL;
+    WD_AUTO(wd_tls_binding) *binding = NULL;
+    const wd_tls_options none = {0};
+    gate_fixture g;
+    nng_socket req;
+    int fd[MANY];
+    wd_error err;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.handshake_ms = 300}, NULL);
+    for (int i = 0; i < MANY; i++)
+        fd[i] = tcp_connect(g.port);
+    credentials = client_credentials(g.ca, TEST_CLIENT);
+    OK(wd_tls_binding_new(&none, credentials, &binding, &err), err);
+    assert_int_equal(client_dial(binding, g.port, &req), 0);
+    echo_once(req, g.rep, 100);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(tcp_wait_closed(fd[i], 5000) >= 0);
+        (void)close(fd[i]);
+    }
+    (void)log_wait_reject(&g.log, MANY);
+    echo_once(req, g.rep, 100);
+    assert_int_equal(nng_close(req), 0);
+    gate_stop(&g);
+}
+
+static void claim_04_connections_without_a_greeting_are_closed(void **state)
+{
+    static const char *const sent[] = {"", "\0SP\0"};
+    wd_pem_pair pair;
+    gate_fixture g;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.greeting_ms = 200}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &pair);
+    for (size_t i = 0; i < 2; i++) {
+        raw_peer peer;
+        wd_tls_reject reject;
+        int64_t took_ms, from_ms;
+
+        assert_int_equal(raw_connect(&peer, g.port, &pair), 0);
+        from_ms = wd_now_ms();
+        if (i == 1)
+            raw_write(&peer, sent[i], 4);
+        took_ms = tcp_wait_closed(peer.net.fd, 5000);
+        assert_true(took_ms >= 0 && wd_now_ms() - from_ms >= 150);
+        reject = log_wait_reject(&g.log, i + 1);
+        assert_int_equal(reject.cause, WD_TLS_GREETING_TIMEOUT);
+        raw_close(&peer);
+    }
+    wd_pem_pair_done(&pair);
+    gate_stop(&g);
+}
+
+/* One asks for 8 MiB and reads none of it. */
+static void a_peer_that_does_not_read_is_closed(void **state)
+{
+    enum { BIG = 8 << 20 };
+    static const uint8_t ask[] = "\0SP\0\0\x30\0\0"
+                                 "\0\0\0\0\0\0\0\x05\x80\0\0\x01x";
+    wd_pem_pair pair;
+    wd_tls_reject reject;
+    gate_fixture g;
+    raw_peer peer;
+    nng_msg *msg = NULL;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.stall_ms = 300}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &pair);
+    assert_int_equal(raw_connect(&peer, g.port, &pair), 0);
+    raw_write(&peer, ask, sizeof ask - 1);
+    assert_int_equal(nng_recvmsg(g.rep, &msg, 0), 0);
+    nng_msg_free(msg);
+    assert_int_equal(nng_msg_alloc(&msg, BIG), 0);
+    assert_int_equal(nng_sendmsg(g.rep, msg, 0), 0);
+    reject = log_wait_reject(&g.log, 1);
+    assert_int_equal(reject.cause, WD_TLS_SEND_STALLED);
+    assert_true(tcp_wait_closed(peer.net.fd, 5000) >= 0);
+    raw_close(&peer);
+    wd_pem_pair_done(&pair);
+    gate_stop(&g);
+}
+
+static void one_address_gets_so_many_half_open_ones(void **state)
+{
+    gate_fixture g;
+    wd_tls_reject reject;
+    int fd[4];
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.handshake_ms = 2000, .half_open_per_address = 3},
+               NULL);
+    for (int i = 0; i < 4; i++)
+        fd[i] = tcp_connect(g.port);
+    reject = log_wait_reject(&g.log, 1); /* one of the four, at once */
+    assert_int_equal(reject.cause, WD_TLS_HALF_OPEN_LIMIT);
+    for (int i = 0; i < 4; i++)
+        (void)close(fd[i]);
+    (void)log_wait_reject(&g.log, 4);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(g.log.rejects[i].cause, WD_TLS_DISCONNECTED);
+    gate_stop(&g);
+}
+
+static void those_who_leave_are_forgotten(void **state)
+{
+    wd_tls_stats stats;
+    gate_fixture g;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){0}, NULL);
+    for (size_t i = 0; i < 20; i++) {
+        int fd = tcp_connect(g.port);
+        assert_int_equal(write(fd, hello, i % sizeof hello),
+                         (ssize_t)(i % sizeof hello));
+        (void)close(fd);
+        (void)log_wait_reject(&g.log, i + 1);
+    }
+    wd_tls_binding_stats(g.binding, &stats);
+    assert_int_equal(stats.live, 0);
+    assert_int_equal(stats.half_open, 0);
+    assert_int_equal(stats.refused, 20);
+    gate_stop(&g);
+}
+
 int main(void)
 {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claim_04_half_open_connections_are_closed),
+        cmocka_unit_test(claim_04_many_half_open_ones_harm_nobody),
+        cmocka_unit_test(claim_04_connections_without_a_greeting_are_closed),
+        cmocka_unit_test(a_peer_that_does_not_read_is_closed),
+        cmocka_unit_test(one_address_gets_so_many_half_open_ones),
+        cmocka_unit_test(those_who_leave_are_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
