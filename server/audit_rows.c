@@ -11,7 +11,8 @@ static const char *trace_id(const wd_request *request, char text[33])
 {
     const char *value = wd_request_metadata(request, "traceparent");
 
-    if (value == NULL || strlen(value) < 35 || strspn(value + 3, "0123456789abcdef") != 32)
+    if (value == NULL || strlen(value) < 35 ||
+        strspn(value + 3, "0123456789abcdef") != 32)
         return NULL;
     memcpy(text, value + 3, 32);
     text[32] = '\0';

@@ -37,7 +37,8 @@ wd_step wd_auth_check(wd_call *call, wd_error *err)
         return WD_FAILED;
     }
     enter(call);
-    if (wd_token_check(wd_store_tokens(gate->store), &proof, &call->token, err) != WD_OK)
+    if (wd_token_check(wd_store_tokens(gate->store), &proof, &call->token, err) !=
+        WD_OK)
         return WD_FAILED;
     return WD_NEXT;
 }

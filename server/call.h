@@ -14,6 +14,7 @@
 #include "proto/c/buffer.h"
 #include "proto/c/envelope.h"
 #include "proto/c/rule.h"
+#include "proto/c/sha256.h"
 #include "proto/c/status.h"
 #include "proto/c/uuid.h"
 #include "server/inflight.h"
@@ -37,6 +38,8 @@ typedef struct wd_pair {
 
     /* At the end, by the service; otherwise the whole call's outcome counts. */
     bool known;
+    const char *outcome; /* "ok", "refused", "failed"; static */
+    const char *result;  /* the item's status by name; static; NULL: none */
     wd_status status;
     wd_reason reason;
     uint64_t duration_us;
@@ -49,7 +52,7 @@ typedef struct wd_call {
     struct wd_slot *slot; /* where the reply goes; NULL in tests of single stages */
     wd_peer *peer;        /* owned count: who called */
     wd_span frame;        /* the envelope; lives as long as the call */
-    int64_t received_ms;  /* monotonic */
+    int64_t received_ns;  /* monotonic */
     bool overflow;   /* one of the last contexts: answer QUEUE_FULL, keep no record */
     bool over_limit; /* limits.in_flight calls are there already */
     bool over_quota; /* this principal has its share already */
@@ -95,7 +98,7 @@ typedef struct wd_call {
     wd_task task;
     wd_store_job job;
     wd_step resumed; /* how the stage that parked has ended; its error is job.error */
-    wd_live live; /* how others find the call; see server/inflight.h */
+    wd_live live;    /* how others find the call; see server/inflight.h */
 } wd_call;
 
 /* Free everything owned, the call itself included. NULL is fine. */

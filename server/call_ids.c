@@ -189,26 +189,26 @@ static bool make_room(wd_call_ids *ids)
     return !over(ids) && grow(ids) && grow_heap(ids);
 }
 
-static entry *insert(wd_call_ids *ids, const uint8_t *id, state state)
+static entry *insert(wd_call_ids *ids, const uint8_t *id, state first)
 {
     entry *place = &ids->places[place_of(ids, id)];
 
     memcpy(place->id, id, WD_CALL_ID_BYTES);
     place->has_digest = false;
-    place->state = (uint8_t)state;
+    place->state = (uint8_t)first;
     ids->count++;
     if (ids->total != NULL)
         (void)atomic_fetch_add(ids->total, 1);
     return place;
 }
 
-static wd_claim known(const entry *entry, const uint8_t *digest)
+static wd_claim known(const entry *at, const uint8_t *digest)
 {
-    if (entry->has_digest && memcmp(entry->digest, digest, WD_SHA256_BYTES) != 0)
+    if (at->has_digest && memcmp(at->digest, digest, WD_SHA256_BYTES) != 0)
         return WD_CLAIM_REUSED;
-    if (entry->state == RUNNING)
+    if (at->state == RUNNING)
         return WD_CLAIM_RUNNING;
-    return entry->state == ENDED ? WD_CLAIM_ENDED : WD_CLAIM_CUT;
+    return at->state == ENDED ? WD_CLAIM_ENDED : WD_CLAIM_CUT;
 }
 
 static int64_t floor_at(const wd_call_ids *ids, int64_t now_ms)

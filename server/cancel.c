@@ -5,8 +5,8 @@
 
 /* Idempotent: a call that has ended, or never was, is cancelled well enough. Only the
  * caller's own calls match, whatever id is named. */
-static wd_step cancel(const void *service, wd_call *call, const ProtobufCMessage *request,
-                      wd_error *err)
+static wd_step cancel(const void *service, wd_call *call,
+                      const ProtobufCMessage *request, wd_error *err)
 {
     const wd_live_filter filter = {
         .principal = wd_principal_uri(call->peer->principal),

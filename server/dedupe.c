@@ -30,13 +30,13 @@ static void refuse_time(const wd_call *call, wd_reason reason, int64_t bound_ms,
     char now[TIME_CHARS];
     char bound[TIME_CHARS];
 
-    (void)wd_refuse(err, reason,
-                    "the call id is dated %s and the gate's clock says %s; it takes ids "
-                    "%s %s",
-                    time_text(wd_uuid7_ms(call->id_bytes), id_time),
-                    time_text(wd_clock_wall_ms(call->gate->clock), now),
-                    reason == WD_REASON_CLOCK_SKEW ? "up to" : "from",
-                    time_text(bound_ms, bound));
+    (void)wd_refuse(
+        err, reason,
+        "the call id is dated %s and the gate's clock says %s; it takes ids "
+        "%s %s",
+        time_text(wd_uuid7_ms(call->id_bytes), id_time),
+        time_text(wd_clock_wall_ms(call->gate->clock), now),
+        reason == WD_REASON_CLOCK_SKEW ? "up to" : "from", time_text(bound_ms, bound));
 }
 
 /* Why the claim failed, in *err. */
@@ -55,10 +55,11 @@ static void refuse(const wd_call *call, wd_claim claim, int64_t floor_ms, wd_err
                         id);
         break;
     case WD_CLAIM_CUT:
-        (void)wd_refuse(err, WD_REASON_OUTCOME_UNKNOWN,
-                        "call %s began and was cut off when the gate ended; it may have "
-                        "run",
-                        id);
+        (void)wd_refuse(
+            err, WD_REASON_OUTCOME_UNKNOWN,
+            "call %s began and was cut off when the gate ended; it may have "
+            "run",
+            id);
         break;
     case WD_CLAIM_REUSED:
         (void)wd_refuse(err, WD_REASON_CALL_ID_REUSED,
@@ -92,8 +93,8 @@ wd_step wd_dedupe_claim(wd_call *call, wd_error *err)
     if (!counts(call))
         return WD_NEXT;
     wd_call_ids *ids = wd_principal_ids_lock(call->peer->principal);
-    wd_claim claim = wd_call_ids_claim(ids, call->id_bytes, call->digest, now_ms,
-                                       &floor_ms);
+    wd_claim claim =
+        wd_call_ids_claim(ids, call->id_bytes, call->digest, now_ms, &floor_ms);
     wd_principal_ids_unlock(call->peer->principal);
     if (claim != WD_CLAIM_OK) {
         refuse(call, claim, floor_ms, err);
@@ -125,7 +126,8 @@ static bool restore_row(void *arg, const wd_audit_row *row)
 
     if (!end && strcmp(row->event, "call.begin") != 0)
         return true;
-    if (row->principal == NULL || row->call_id == NULL || !wd_uuid_parse(row->call_id, id))
+    if (row->principal == NULL || row->call_id == NULL ||
+        !wd_uuid_parse(row->call_id, id))
         return true;
     wd_principal *principal = wd_peers_principal(gate->peers, row->principal);
     if (principal == NULL)

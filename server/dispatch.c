@@ -10,10 +10,11 @@
 
 static wd_step refuse_full(const wd_call *call, wd_error *err)
 {
-    (void)wd_refuse(err, WD_REASON_QUEUE_FULL,
-                    "limits.in_flight is %llu and as many calls are in flight; send again "
-                    "a little later",
-                    (unsigned long long)call->gate->config->limits.in_flight);
+    (void)wd_refuse(
+        err, WD_REASON_QUEUE_FULL,
+        "limits.in_flight is %llu and as many calls are in flight; send again "
+        "a little later",
+        (unsigned long long)call->gate->config->limits.in_flight);
     err->retry_after_ms = RETRY_FULL_MS;
     return WD_FAILED;
 }
@@ -44,7 +45,8 @@ wd_step wd_dispatch_find(wd_call *call, wd_error *err)
 
     bool lane = call->route != NULL && call->route->method->lane;
     if (atomic_load(&gate->draining) && !lane) {
-        (void)wd_refuse(err, WD_REASON_DRAINING, "the gate stops; it takes no new calls");
+        (void)wd_refuse(err, WD_REASON_DRAINING,
+                        "the gate stops; it takes no new calls");
         err->retry_after_ms = RETRY_DRAIN_MS;
         return WD_FAILED;
     }

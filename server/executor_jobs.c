@@ -114,7 +114,8 @@ void wd_jobs_lose_all(wd_exec_jobs *jobs)
         }
     }
     jobs->n_sent = 0;
-    for (wd_exec_job *job = shift(&jobs->outbox); job != NULL; job = shift(&jobs->outbox))
+    for (wd_exec_job *job = shift(&jobs->outbox); job != NULL;
+         job = shift(&jobs->outbox))
         wd_jobs_end(jobs, job, WD_JOB_UNAVAILABLE);
     jobs->n_withdrawn = 0;
 }

@@ -15,12 +15,12 @@ typedef struct wd_job_list {
 
 /* All zero is empty. */
 typedef struct wd_exec_jobs {
-    wd_job_list outbox;               /* not yet sent */
+    wd_job_list outbox;                /* not yet sent */
     wd_exec_job *sent[WD_JOB_BUCKETS]; /* the executor may answer */
     size_t n_sent;
-    wd_job_list ended; /* `done` is due */
+    wd_job_list ended;  /* `done` is due */
     size_t n_withdrawn; /* in the outbox, cancelled */
-    uint32_t running;  /* started, not ended */
+    uint32_t running;   /* started, not ended */
     uint64_t last_id;
 } wd_exec_jobs;
 

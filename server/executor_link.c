@@ -83,13 +83,6 @@ uint32_t wd_link_running(wd_link *link)
     return running;
 }
 
-static void count_running(wd_link *link, int change)
-{
-    (void)pthread_mutex_lock(&link->lock);
-    link->running = (uint32_t)((int64_t)link->running + change);
-    (void)pthread_mutex_unlock(&link->lock);
-}
-
 /* --- jobs --------------------------------------------------------------------------- */
 
 void wd_link_run(wd_link *link, wd_exec_job *job)
@@ -310,7 +303,8 @@ static void wake(wd_link *link)
     (void)!write(link->wake, &one, sizeof(one));
 }
 
-wd_status wd_link_start(const wd_link_options *options, wd_link **ret_link, wd_error *err)
+wd_status wd_link_start(const wd_link_options *options, wd_link **ret_link,
+                        wd_error *err)
 {
     wd_link *link = calloc(1, sizeof(*link));
 

@@ -53,7 +53,8 @@ typedef struct wd_link_options {
     const wd_clock *clock;
     void (*changed)(void *arg); /* became ready, or is not any more; may be NULL */
     void *changed_arg;
-    void (*before_write)(void *arg); /* a job's first byte is about to go; may be NULL */
+    void (*before_write)(
+        void *arg); /* a job's first byte is about to go; may be NULL */
     void *before_write_arg;
 } wd_link_options;
 

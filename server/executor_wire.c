@@ -66,13 +66,15 @@ bool wd_exec_wire_room(const wd_exec_wire *wire)
 
 static bool encode(wd_exec_wire *wire, const Warded__Exec__V1__ToExecutor *message)
 {
-    return wd_frame_append(&wire->out, &message->base, WD_JOB_FRAME_BYTES, NULL) == WD_OK;
+    return wd_frame_append(&wire->out, &message->base, WD_JOB_FRAME_BYTES, NULL) ==
+           WD_OK;
 }
 
 /* protobuf-c has no const; it only reads. */
 static ProtobufCBinaryData bytes_of(wd_span span)
 {
-    return (ProtobufCBinaryData){.len = span.size, .data = (uint8_t *)(uintptr_t)span.data};
+    return (ProtobufCBinaryData){.len = span.size,
+                                 .data = (uint8_t *)(uintptr_t)span.data};
 }
 
 bool wd_exec_wire_run(wd_exec_wire *wire, const wd_exec_job *job)
@@ -110,7 +112,7 @@ wd_status wd_exec_wire_write(wd_exec_wire *wire, wd_error *err)
         ssize_t n = send(wire->fd, wire->out.data, wire->out.size, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        if (n < 0 && errno == EAGAIN)
             return WD_OK;
         if (n < 0)
             return wd_fail(err, WD_UNAVAILABLE, "the executor is gone: %s",
@@ -129,7 +131,8 @@ static wd_status tell(wd_exec_wire *wire, wd_exec_hear *hear, void *arg, wd_erro
             warded__exec__v1__to_gate__unpack(NULL, frame.size, frame.data);
         if (message == NULL)
             return wd_fail(err, WD_UNAVAILABLE,
-                           "the executor sent %zu bytes that are no message", frame.size);
+                           "the executor sent %zu bytes that are no message",
+                           frame.size);
         hear(arg, message);
         warded__exec__v1__to_gate__free_unpacked(message, NULL);
     }
@@ -142,10 +145,11 @@ wd_status wd_exec_wire_read(wd_exec_wire *wire, wd_exec_hear *hear, void *arg,
     uint8_t bytes[READ_BYTES];
     ssize_t n = recv(wire->fd, bytes, sizeof(bytes), 0);
 
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return WD_OK;
     if (n < 0)
-        return wd_fail(err, WD_UNAVAILABLE, "the executor is gone: %s", strerror(errno));
+        return wd_fail(err, WD_UNAVAILABLE, "the executor is gone: %s",
+                       strerror(errno));
     if (n == 0)
         return wd_fail(err, WD_UNAVAILABLE, "the executor is gone");
     WD_TRY(wd_frame_feed(wire->in, (wd_span){bytes, (size_t)n}, err));

@@ -33,8 +33,8 @@ typedef void wd_exec_hear(void *arg, Warded__Exec__V1__ToGate *message);
 
 /* Read what is there.
  * Errors: UNAVAILABLE the executor is gone, or what it says can't be read */
-WD_MUST_USE wd_status wd_exec_wire_read(wd_exec_wire *wire, wd_exec_hear *hear, void *arg,
-                                        wd_error *err);
+WD_MUST_USE wd_status wd_exec_wire_read(wd_exec_wire *wire, wd_exec_hear *hear,
+                                        void *arg, wd_error *err);
 
 /* Take a part out of a message; freed by the functions below. */
 Warded__Exec__V1__Ready *wd_exec_steal_ready(Warded__Exec__V1__ToGate *message);

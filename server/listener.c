@@ -1,5 +1,6 @@
 #include "server/listener.h"
 
+#include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct wd_listener {
     wd_tls_binding *tls;
     nng_socket socket;
     nng_listener nng;
-    bool has_socket, has_listener;
+    bool has_socket;
     wd_slot *slots;
     size_t n_slots;
     atomic_uint_fast64_t busy;
@@ -146,7 +147,7 @@ static wd_call *new_call(wd_slot *slot, uint64_t busy)
     call->slot = slot;
     call->peer = peer;
     call->frame = (wd_span){nng_msg_body(slot->request), nng_msg_len(slot->request)};
-    call->received_ms = wd_clock_mono_ms(gate->clock);
+    call->received_ns = wd_clock_mono_ns(gate->clock);
     call->overflow = busy > slot->listener->n_slots - WD_GATE_LAST;
     call->over_limit = busy > limit;
     call->over_quota = share > (limit + WD_GATE_RESERVED) / 4;
@@ -248,7 +249,8 @@ static wd_status open_socket(wd_listener *listener, wd_error *err)
     (void)nng_pipe_notify(listener->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, listener);
     (void)nng_pipe_notify(listener->socket, NNG_PIPE_EV_REM_POST, pipe_event, listener);
     code = nng_socket_set_size(listener->socket, NNG_OPT_RECVMAXSZ, most);
-    return code == 0 ? WD_OK : nng_failed(err, "can't limit the size of messages", code);
+    return code == 0 ? WD_OK
+                     : nng_failed(err, "can't limit the size of messages", code);
 }
 
 static wd_status open_listener(wd_listener *listener, wd_error *err)
@@ -260,7 +262,6 @@ static wd_status open_listener(wd_listener *listener, wd_error *err)
     if (code != 0)
         return wd_fail(err, WD_INVALID_ARGUMENT, "listen.url: %s: %s", url,
                        nng_strerror(code));
-    listener->has_listener = true;
     WD_TRY(wd_tls_config(listener->tls, true, &tls, err));
     code = nng_listener_set_ptr(listener->nng, NNG_OPT_TLS_CONFIG, tls);
     nng_tls_config_free(tls);
@@ -295,8 +296,8 @@ static wd_status open_all(wd_listener *listener, wd_error *err)
     return open_slots(listener, err);
 }
 
-wd_status wd_listener_open(const wd_listener_options *options, wd_listener **ret_listener,
-                           wd_error *err)
+wd_status wd_listener_open(const wd_listener_options *options,
+                           wd_listener **ret_listener, wd_error *err)
 {
     wd_listener *listener = calloc(1, sizeof(*listener));
 
@@ -306,7 +307,7 @@ wd_status wd_listener_open(const wd_listener_options *options, wd_listener **ret
     listener->gate = options->gate;
     wd_status status = open_all(listener, err);
     if (status != WD_OK)
-        wd_listener_close(listener);
+        wd_listener_free(listener);
     else
         *ret_listener = listener;
     return status;
@@ -331,12 +332,18 @@ wd_status wd_listener_start(wd_listener *listener, char *ret_address, wd_error *
     return WD_OK;
 }
 
-void wd_listener_close(wd_listener *listener)
+void wd_listener_shut(wd_listener *listener)
+{
+    if (listener->has_socket)
+        (void)nng_close(listener->socket);
+    listener->has_socket = false;
+}
+
+void wd_listener_free(wd_listener *listener)
 {
     if (listener == NULL)
         return;
-    if (listener->has_socket)
-        (void)nng_close(listener->socket);
+    wd_listener_shut(listener);
     for (size_t i = 0; i < listener->n_slots; i++)
         nng_aio_free(listener->slots[i].aio);
     free(listener->slots);

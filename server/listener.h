@@ -21,8 +21,8 @@ typedef struct wd_listener wd_listener;
 typedef struct wd_slot wd_slot; /* a context, and the request in it */
 
 typedef struct wd_listener_options {
-    struct wd_gate *gate;            /* borrowed; outlives the listener */
-    wd_tls_credentials *credentials; /* a reference of its own is taken */
+    struct wd_gate *gate;                       /* borrowed; outlives the listener */
+    wd_tls_credentials *credentials;            /* a reference of its own is taken */
     void (*vanished)(void *arg, uint32_t pipe); /* a connection is gone; only queue */
     void *arg;
 } wd_listener_options;
@@ -38,8 +38,11 @@ WD_MUST_USE wd_status wd_listener_open(const wd_listener_options *options,
 WD_MUST_USE wd_status wd_listener_start(wd_listener *listener, char *ret_address,
                                         wd_error *err);
 
-/* Close the socket and free; every call must have ended. NULL is fine. */
-void wd_listener_close(wd_listener *listener);
+/* Close the socket: nothing comes in any more, replies go nowhere. */
+void wd_listener_shut(wd_listener *listener);
+
+/* Shut and free; wd_listener_busy must be 0. NULL is fine. */
+void wd_listener_free(wd_listener *listener);
 
 /* Connections from now on are judged by these. */
 void wd_listener_reload(wd_listener *listener, wd_tls_credentials *credentials);

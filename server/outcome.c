@@ -6,39 +6,46 @@
 /* How one pair ended: as its service said, or as the whole call. */
 static void end_pair(const wd_call *call, const wd_pair *pair, wd_audit_row *row)
 {
-    wd_status status = pair->status;
-    wd_reason reason = pair->reason;
+    wd_status status = pair->known ? pair->status : call->error.status;
+    wd_reason reason = pair->known ? pair->reason : call->error.reason;
 
-    if (!pair->known) {
-        status = call->error.status;
-        reason = call->error.reason;
-    }
     wd_rows_pair(pair, row);
-    row->outcome = wd_rows_outcome(status);
+    row->outcome = pair->known ? pair->outcome : wd_rows_outcome(status);
     row->code = (uint32_t)status;
     row->reason = reason != WD_REASON_NONE ? wd_reason_name(reason) : NULL;
     row->duration_us = pair->duration_us;
     row->bytes_out = pair->known ? pair->bytes_out : call->payload.size;
 }
 
+/* {"message":...} of a call that failed, {"result":"TOOL_ERROR"} of an item. */
+static void end_detail(const wd_call *call, const wd_pair *pair, wd_row_text *text,
+                       wd_audit_row *row)
+{
+    row->detail = NULL;
+    if (pair->known && pair->result != NULL)
+        wd_rows_detail(text->detail, sizeof(text->detail), "result", pair->result);
+    else if (call->error.status != WD_OK)
+        wd_rows_detail(text->detail, sizeof(text->detail), "message", call->error.msg);
+    else
+        return;
+    row->detail = text->detail;
+}
+
 static wd_status apply_end(wd_store *store, wd_store_job *job, wd_error *err)
 {
     const wd_call *call = WD_CONTAINER(job, wd_call, job);
-    int64_t now_ms = wd_clock_mono_ms(call->gate->clock);
+    int64_t took_ns = wd_clock_mono_ns(call->gate->clock) - call->received_ns;
     wd_row_text text;
     wd_audit_row row;
 
     wd_rows_base(call, &text, &row);
     row.event = "call.end";
     row.bytes_in = 0; /* told by call.begin */
-    if (call->error.status != WD_OK) {
-        wd_rows_detail(text.detail, sizeof(text.detail), "message", call->error.msg);
-        row.detail = text.detail;
-    }
     for (size_t i = 0; i < call->n_pairs; i++) {
         end_pair(call, &call->pairs[i], &row);
+        end_detail(call, &call->pairs[i], &text, &row);
         if (row.duration_us == 0)
-            row.duration_us = (uint64_t)(now_ms - call->received_ms) * 1000;
+            row.duration_us = (uint64_t)took_ns / 1000;
         WD_TRY(wd_audit_append(store, &row, err));
     }
     return WD_OK;

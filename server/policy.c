@@ -1,5 +1,7 @@
 /* Stage "policy": may this token do that. Then, for those who may, the payload: it is
  * decoded here, and the service says what will go on record. */
+#include "server/policy.h"
+
 #include <string.h>
 
 #include "proto/c/sha256.h"
@@ -49,8 +51,8 @@ static wd_step check_timeout(const wd_call *call, wd_error *err)
         return WD_NEXT;
     (void)wd_refuse(err, WD_REASON_FIELD_INVALID,
                     "timeout_ms is %llu, at most %u for %s",
-                    (unsigned long long)call->request->timeout_ms, method->max_timeout_ms,
-                    method->path);
+                    (unsigned long long)call->request->timeout_ms,
+                    method->max_timeout_ms, method->path);
     return WD_FAILED;
 }
 
@@ -93,9 +95,15 @@ static wd_step plan_call(wd_call *call, wd_error *err)
     }
     *pair = (wd_pair){.trajectory_id = NULL};
     wd_hex((wd_span){call->digest, sizeof(call->digest)}, pair->digest);
-    call->pairs = pair;
-    call->n_pairs = 1;
+    wd_call_plan(call, NULL, pair, 1);
     return WD_NEXT;
+}
+
+void wd_call_plan(wd_call *call, void *plan, wd_pair *pairs, size_t n_pairs)
+{
+    call->plan = plan;
+    call->pairs = pairs;
+    call->n_pairs = n_pairs;
 }
 
 wd_step wd_policy_check(wd_call *call, wd_error *err)
@@ -105,8 +113,9 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
     if (route == NULL || !allowed(route->method, call->token))
         return forbid(call, err);
     if (!route->method->built || call->request->kind == WD_REQUEST_NEXT) {
-        (void)wd_refuse(err, WD_REASON_NOT_BUILT, "this gate (%s) does not have %s%s yet",
-                        WD_VERSION, route->method->path,
+        (void)wd_refuse(err, WD_REASON_NOT_BUILT,
+                        "this gate (%s) does not have %s%s yet", WD_VERSION,
+                        route->method->path,
                         call->request->kind == WD_REQUEST_NEXT ? " as a stream" : "");
         return WD_FAILED;
     }

@@ -27,7 +27,7 @@ typedef struct batch { /* what one second brought; also the writer's job */
 
 struct wd_rejects {
     pthread_mutex_t lock;
-    batch *now; /* NULL: nothing was noted since the last flush */
+    batch *now;    /* NULL: nothing was noted since the last flush */
     uint64_t lost; /* no memory to note them */
 };
 
@@ -94,19 +94,19 @@ void wd_rejects_note(wd_rejects *rejects, const wd_reject *reject)
     (void)pthread_mutex_unlock(&rejects->lock);
 }
 
-static wd_status append(wd_store *store, const entry *entry, wd_error *err)
+static wd_status append(wd_store *store, const entry *noted, wd_error *err)
 {
     char message[2 * TEXT_BYTES];
     char detail[sizeof(message) + 64];
 
-    wd_rows_detail(message, sizeof(message), "message", entry->text);
+    wd_rows_detail(message, sizeof(message), "message", noted->text);
     (void)snprintf(detail, sizeof(detail), "{\"count\":%llu,%s",
-                   (unsigned long long)entry->count, message + 1);
+                   (unsigned long long)noted->count, message + 1);
     const wd_audit_row row = {
-        .event = entry->event,
+        .event = noted->event,
         .outcome = "refused",
-        .reason = entry->reason,
-        .peer_addr = entry->host,
+        .reason = noted->reason,
+        .peer_addr = noted->host,
         .detail = detail,
     };
     return wd_audit_append(store, &row, err);

@@ -1,8 +1,8 @@
 /* Stage "reply": what became of the call goes back to who asked. */
+#include "server/dedupe.h"
 #include "server/listener.h"
 #include "server/parts.h"
 #include "server/stages.h"
-#include "server/dedupe.h"
 
 #include <string.h>
 

@@ -61,7 +61,8 @@ void wd_call_keep(wd_call *call, void *work, void (*work_free)(void *work))
     call->work_free = work_free;
 }
 
-wd_status wd_call_set_reply(wd_call *call, const ProtobufCMessage *message, wd_error *err)
+wd_status wd_call_set_reply(wd_call *call, const ProtobufCMessage *message,
+                            wd_error *err)
 {
     size_t limit = call->gate->config->limits.frame_bytes - REPLY_SLACK_BYTES;
     size_t size = protobuf_c_message_get_packed_size(message);

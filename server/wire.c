@@ -39,6 +39,6 @@ wd_step wd_wire_decode(wd_call *call, wd_error *err)
         timeout_ms = WD_TIMEOUT_DEFAULT_MS;
     if (timeout_ms > LONGEST_MS)
         timeout_ms = LONGEST_MS; /* policy refuses it with the method's maximum */
-    call->deadline_ms = call->received_ms + (int64_t)timeout_ms;
+    call->deadline_ms = call->received_ns / 1000000 + (int64_t)timeout_ms;
     return WD_NEXT;
 }

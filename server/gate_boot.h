@@ -1,0 +1,31 @@
+/* gate_boot.h - a gate's parts: made in order, each refusal with its cure; and undone.
+ *
+ * Threads: the gate's main thread. */
+#ifndef WD_SERVER_GATE_BOOT_H
+#define WD_SERVER_GATE_BOOT_H
+
+#include "server/listener.h"
+#include "server/parts.h"
+
+typedef struct wd_gate_hooks {
+    void (*changed)(void *arg);                 /* the executor came or went */
+    void (*vanished)(void *arg, uint32_t pipe); /* a connection is gone */
+    void *arg;
+} wd_gate_hooks;
+
+/* Everything up to the listener, which takes nothing yet: credentials, store, what a
+ * crash left open, threads, methods. On failure wd_gate_unboot frees what was made.
+ * Errors: NOT_FOUND, PERMISSION_DENIED  credentials are missing, or others can read them
+ *         those of wd_store_open, wd_listener_open */
+WD_MUST_USE wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks,
+                                   wd_error *err);
+
+/* Credentials as the configuration says now; the caller's reference.
+ * Errors: as wd_tls_credentials_load and wd_tls_credentials_check */
+WD_MUST_USE wd_status wd_gate_load_credentials(const wd_config *config,
+                                               wd_tls_credentials **ret, wd_error *err);
+
+/* Undo; also of a gate that was half made. Every call must have ended. */
+void wd_gate_unboot(wd_gate *gate);
+
+#endif

@@ -1,0 +1,178 @@
+#include "server/service/routing.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TAG_BYTES 80U
+
+/* What delimits a block of one tag. */
+typedef struct marks {
+    char open[TAG_BYTES];
+    char close[TAG_BYTES];
+    bool fence; /* the tag must end there: "```py" does not open "```python" */
+} marks;
+
+static marks tag_marks(const char *tag)
+{
+    marks m = {.fence = false};
+
+    (void)snprintf(m.open, sizeof(m.open), "<%.70s>", tag);
+    (void)snprintf(m.close, sizeof(m.close), "</%.70s>", tag);
+    return m;
+}
+
+static marks fence_marks(const char *tag)
+{
+    marks m = {.fence = true};
+
+    (void)snprintf(m.open, sizeof(m.open), "```%.70s", tag);
+    (void)snprintf(m.close, sizeof(m.close), "```");
+    return m;
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Without blank lines before and blanks after. Text on the opening mark's own line loses
+ * its leading blanks too: "<python> print(1)</python>" is not an indented line. */
+static wd_span trim(const char *from, const char *to)
+{
+    const char *start = from;
+    const char *at = from;
+
+    while (at < to && blank(*at)) {
+        if (*at++ == '\n')
+            start = at;
+    }
+    if (start == from)
+        start = at;
+    while (to > start && blank(to[-1]))
+        to--;
+    return (wd_span){(const uint8_t *)start, (size_t)(to - start)};
+}
+
+typedef struct block {
+    const char *open; /* where its mark begins; NULL: there is none */
+    const char *end;  /* behind its closing mark */
+    wd_span code;
+} block;
+
+/* The first block at or after `at`. */
+static block first_block(const marks *m, const char *at)
+{
+    for (const char *open = strstr(at, m->open); open != NULL;
+         open = strstr(open + 1, m->open)) {
+        const char *from = open + strlen(m->open);
+        const char *to = strstr(from, m->close);
+        if (to == NULL)
+            break;
+        if (!m->fence || blank(*from))
+            return (block){open, to + strlen(m->close), trim(from, to)};
+    }
+    return (block){NULL, NULL, {NULL, 0}};
+}
+
+/* The first block of any of the tool's tags, in one of the two forms. */
+static block first_of_tool(const wd_tool_config *tool, bool fence, const char *at)
+{
+    block first = {NULL, NULL, {NULL, 0}};
+
+    for (size_t i = 0; i < tool->tags.n_items; i++) {
+        const char *tag = tool->tags.items[i];
+        const marks m = fence ? fence_marks(tag) : tag_marks(tag);
+        block found = first_block(&m, at);
+        if (found.open != NULL && (first.open == NULL || found.open < first.open))
+            first = found;
+    }
+    return first;
+}
+
+/* Copy every block of one form to `out`, if that is given; returns the bytes of all with
+ * a newline after each, 0: no block. */
+static size_t collect(const wd_tool_config *tool, bool fence, const char *action,
+                      char *out)
+{
+    size_t size = 0;
+
+    for (block b = first_of_tool(tool, fence, action); b.open != NULL;
+         b = first_of_tool(tool, fence, b.end)) {
+        if (out != NULL && b.code.size > 0)
+            memcpy(out + size, b.code.data, b.code.size);
+        if (out != NULL)
+            out[size + b.code.size] = '\n';
+        size += b.code.size + 1;
+    }
+    return size;
+}
+
+/* Sets *ret only when there is a block. */
+static wd_status take_blocks(const wd_tool_config *tool, const char *action,
+                             wd_budget *budget, wd_routed *ret, wd_error *err)
+{
+    bool fence = collect(tool, false, action, NULL) == 0;
+    size_t size = collect(tool, fence, action, NULL);
+
+    if (size == 0)
+        return WD_OK;
+    char *code = wd_budget_take(budget, size);
+    if (code == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY,
+                         "no memory for the code of an action");
+    (void)collect(tool, fence, action, code);
+    *ret = (wd_routed){tool, {(const uint8_t *)code, size}};
+    return WD_OK;
+}
+
+static wd_status find_named(const wd_config *config, const char *named,
+                            const char *action, wd_budget *budget, wd_routed *ret)
+{
+    const wd_tool_config *tool = wd_config_find_tool(config, named);
+
+    *ret = (wd_routed){tool, {(const uint8_t *)action, strlen(action)}};
+    return tool != NULL ? take_blocks(tool, action, budget, ret, NULL) : WD_NOT_FOUND;
+}
+
+/* "<python>, <py>": what a text may hold to be routed. */
+static void list_tags(const wd_config *config, char *out, size_t size)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < config->n_tools; i++) {
+        const wd_text_list *tags = &config->tools[i].tags;
+        for (size_t k = 0; k < tags->n_items && at < size; k++)
+            at += (size_t)snprintf(out + at, size - at, "%s<%.40s>", at > 0 ? ", " : "",
+                                   tags->items[k]);
+    }
+}
+
+wd_status wd_routing_find(const wd_config *config, const char *named,
+                          const char *action, wd_budget *budget, wd_routed *ret,
+                          wd_error *err)
+{
+    char tags[256];
+
+    *ret = (wd_routed){NULL, {NULL, 0}};
+    if (named[0] != '\0') {
+        wd_status status = find_named(config, named, action, budget, ret);
+        if (status == WD_NOT_FOUND)
+            return wd_refuse(err, WD_REASON_TOOL_UNKNOWN, "no tool is called \"%.64s\"",
+                             named);
+        if (status != WD_OK)
+            return wd_refuse(err, WD_REASON_CAPACITY, "no memory for an action's code");
+        return WD_OK;
+    }
+    for (size_t i = 0; i < config->n_tools && ret->tool == NULL; i++)
+        WD_TRY(take_blocks(&config->tools[i], action, budget, ret, err));
+    if (ret->tool != NULL)
+        return WD_OK;
+    list_tags(config, tags, sizeof(tags));
+    return wd_refuse(err, WD_REASON_TOOL_UNKNOWN,
+                     "the action names no tool and holds no block that one of them "
+                     "takes; put the code between %s and its end tag, or in a fence of "
+                     "that name",
+                     tags[0] != '\0' ? tags : "(no tool has tags: name the tool)");
+}
