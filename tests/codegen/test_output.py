@@ -131,6 +131,14 @@ print("good")
     assert python(echo, program) == "good"
 
 
+def test_values_named_like_keywords_are_reached_as_with_protoc(tmp_path: Path) -> None:
+    text = 'syntax = "proto3"; enum Colour { None = 0; RED = 1; }'
+    run = protoc(tmp_path / "a" / "b", text, name="my-colours.proto")
+    assert run.names == {"my_colours_wd.py"}
+    program = "import my_colours_wd as c; print(getattr(c, 'None'), c.RED)"
+    assert python(run, program) == "0 1"
+
+
 def test_generating_twice_gives_the_same_bytes(echo: Run, tmp_path: Path) -> None:
     again = protoc(tmp_path / "again", ECHO.read_text(), name=ECHO_NAME)
     for name in echo.names:

@@ -36,6 +36,11 @@ REFUSED = {
         ["Shop.Register", "register", "taken in C"],
     ),
     "self": (service("Self(Req) returns (Rep)", ""), ["Shop.Self", "taken in C"]),
+    "python_keyword": (
+        HEAD + "message None {} service Shop { rpc lambda(None) returns (Rep)"
+        "{ option (warded.v1.rule) = {}; } }",
+        ["lambda is a keyword of Python", "None is a keyword of Python"],
+    ),
     "long_scope": (
         service(UNARY, f'scope: "shop:{"x" * 124}"'),
         ["129 bytes", "at most 128"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterator
 
@@ -25,6 +26,7 @@ def faults(schema: Schema) -> list[str]:
 
 
 def _of_file(file: File, schema: Schema) -> Iterator[str]:
+    yield from _of_words(re.split(r"[/.]", file.name))
     for service in file.services:
         yield from _of_names(service)
         for method in service.methods:
@@ -46,7 +48,15 @@ def _of_names(service: Service) -> Iterator[str]:
             yield f"{service.full}.{method.name}: {member} is taken in C: rename it"
 
 
+def _of_words(words: list[str]) -> Iterator[str]:
+    """Names that a Python module, class or attribute cannot have."""
+    for word in words:
+        if keyword.iskeyword(word):
+            yield f"{word} is a keyword of Python: rename it"
+
+
 def _of_method(method: Method, schema: Schema) -> Iterator[str]:
+    yield from _of_words([method.name])
     if method.client_streams:
         yield "streams its request: calls carry one message; send a repeated field"
     if method.rule is None:
@@ -95,6 +105,7 @@ def _of_type(start: Type, schema: Schema) -> Iterator[str]:
         path.pop()
         return None
 
+    yield from _of_words(start.local.split("."))
     loop = find(start.full)
     if loop:
         yield f"{start.full} is recursive ({loop}): its decoding would have no bound"

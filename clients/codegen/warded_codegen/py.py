@@ -5,6 +5,7 @@ Rules are the server's: the client's side has no use for them.
 
 from __future__ import annotations
 
+import keyword
 import textwrap
 
 from . import names
@@ -58,7 +59,7 @@ def render(file: File) -> list[tuple[str, str]]:
         what="messages and stubs" if file.services else "messages",
         imports="".join(_import(file.name, other) for other in file.imports),
         serialized=_bytes(file.serialized),
-        names="".join(f'{n}: Any = _built["{n}"]\n' for n in _names(file)),
+        names="".join(map(_name, _names(file))),
         stubs="".join(_stub(file, service) for service in file.services),
     )
     return [(name, content)]
@@ -69,6 +70,13 @@ def _names(file: File) -> list[str]:
     for name, values in file.enums:
         out += [name, *values]
     return out + list(file.extensions)
+
+
+def _name(name: str) -> str:
+    """A module's attribute; getattr() reaches one that is a keyword, as with protoc."""
+    if keyword.iskeyword(name):
+        return f'globals()["{name}"] = _built["{name}"]\n'
+    return f'{name}: Any = _built["{name}"]\n'
 
 
 def _import(file: str, other: str) -> str:
