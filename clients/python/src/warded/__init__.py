@@ -12,7 +12,7 @@ or, above the stubs: `warded.run(["print(6 * 7)"])[0].observation`.
 """
 
 from warded._call import Call
-from warded._run import Action, Exit, ItemStatus, Limits, Outcome, run
+from warded._run import Action, Exit, ItemStatus, Limits, Outcome, read_outcome, run
 from warded.channel import Channel, connect
 from warded.errors import (
     Busy,
@@ -60,5 +60,6 @@ __all__ = [
     "Unavailable",
     "Unreachable",
     "connect",
+    "read_outcome",
     "run",
 ]

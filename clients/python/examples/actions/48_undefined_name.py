@@ -1,0 +1,3 @@
+x = 3
+y = x + undefined_offset
+print(y)

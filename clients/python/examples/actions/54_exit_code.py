@@ -1,0 +1,4 @@
+import sys
+
+print("no solution exists")
+sys.exit(3)

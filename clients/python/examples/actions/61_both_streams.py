@@ -1,0 +1,4 @@
+import sys
+
+print("a warning", file=sys.stderr)
+print("the answer is 42")
