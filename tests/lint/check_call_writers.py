@@ -2,9 +2,11 @@
 """Fail when a field of wd_call is written by another file than call.h names.
 
 server/call.h groups the fields of struct wd_call under comments "set by NAME"; only
-server/NAME.c, server/NAME.h or a file of server/NAME/ may assign them, whole or in
-part, or take their address where the line does not say const. That keeps the pipeline
-one-way. Fields before the first such comment are set where the call is made (call.c).
+server/NAME.c, server/NAME_stage.c or a file of server/NAME/ may assign them, whole or
+in part, or take their address where the line does not say const. (Elements of an array
+that a field points to are not the field.) That keeps the pipeline one-way. Fields
+before the first such comment are set where the call is made (call.c); those under "of
+the queues" by whoever gives the call away.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from pathlib import PurePath
 import tree
 
 STRUCT = re.compile(r"(?:typedef )?struct wd_call \{(.*?)^\}", re.S | re.M)
-GROUP = re.compile(r"/\* set by ([\w, ]+)")
+GROUP = re.compile(r"/\* (?:set by ([\w, ]+)|of the queues)")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 FIELD = re.compile(r"\*?(\w+)(?:\[[^\]]*\])*(?:\s*:\s*\d+)?\s*[;,]")
 FUNCTION_FIELD = re.compile(r"\(\*(\w+)\)\([^;]*\);")
 WRITE = re.compile(r"\bcall->(\w+)[\w.\[\]]*\s*(?:[-+|&^*/]?=(?!=)|\+\+|--)")
 STEP = re.compile(r"(?:\+\+|--)call->(\w+)")
-ADDRESS = re.compile(r"(?<!&)&call->(\w+)\b(?![\w.\[\]]*->)")
+ANYONE = "whoever holds the call"
+ADDRESS = re.compile(r"(?<!&)&call->(\w+)\b(?!\[|[\w.]*->)")
 
 
 def fields_of(body: str) -> list[str]:
@@ -42,7 +45,7 @@ def owners(call_h: str) -> dict[str, set[str]]:
     out: dict[str, set[str]] = {name: {"call"} for name in fields_of(parts[0])}
     for who, body in zip(parts[1::2], parts[2::2], strict=True):
         rest = body.split("*/", 1)[-1]  # what is left of the comment itself
-        names = set(re.findall(r"\w+", who.split(":")[0]))
+        names = set(re.findall(r"\w+", who)) if who else {ANYONE}
         out |= {field: names | {"call"} for field in fields_of(rest)}
     return out
 
@@ -67,11 +70,11 @@ def problems(owner: dict[str, set[str]]) -> Iterator[str]:
         yield "server/call.h: no struct wd_call with 'set by' groups"
     for name in tree.files("server/*.c", "server/*.h"):
         path = PurePath(name)
-        rooms = {path.stem, *path.parts[1:-1]}
+        rooms = {path.stem.removesuffix("_stage"), *path.parts[1:-1]}
         for line, field in written(tree.read(name)):
             if field not in owner:
                 yield f"{name}:{line}: call->{field}: no field that call.h groups"
-            elif not owner[field] & rooms:
+            elif not owner[field] & {*rooms, ANYONE}:
                 whose = ", ".join(sorted(owner[field]))
                 yield f"{name}:{line}: writes call->{field}, which only {whose} may"
 

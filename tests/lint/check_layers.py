@@ -47,9 +47,12 @@ def parse(text: str) -> Rules:
 
 
 def under(name: str, prefixes: list[str]) -> bool:
-    """Whether the name is a prefix, PREFIX.ext, or stands inside PREFIX/."""
+    """Whether the name is a prefix, PREFIX.ext, in PREFIX/, or begins as PREFIX*."""
     return any(
-        p in ("*", name) or name.startswith((f"{p}/", f"{p}.")) for p in prefixes
+        name == p
+        or name.startswith((f"{p}/", f"{p}."))
+        or (p.endswith("*") and name.startswith(p[:-1]))
+        for p in prefixes
     )
 
 

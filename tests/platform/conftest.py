@@ -1,4 +1,4 @@
-"""A checkout of its own for each test: deploy/platform.sh beside a short package list."""
+"""A checkout of its own for each test: deploy/platform.sh and a short package list."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import pytest
 from .conftest import LIMIT_S, Platform
 
 NO_PLATFORM = 69
+NOBODY = ("/usr/bin/setpriv", "--reuid=65534", "--clear-groups")
 
 
 def test_claim_02_a_command_runs_in_a_fresh_root(platform: Platform) -> None:
@@ -138,8 +139,7 @@ def test_without_root_and_sudo_it_says_what_it_needs(platform: Platform) -> None
         for tool in ("dirname", "id"):
             (folder / tool).symlink_to(f"/usr/bin/{tool}")
         done = subprocess.run(
-            ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"]
-            + [str(folder / "deploy/platform.sh"), "true"],
+            [*NOBODY, folder / "deploy/platform.sh", "true"],
             env={"PATH": name},
             cwd="/",
             capture_output=True,
