@@ -289,8 +289,8 @@ static void *loop(void *arg)
         wait_for_news(link);
         check_overdue(link);
     }
-    if (link->wire != NULL)
-        lose(link, "the gate stops");
+    wd_exec_wire_free(WD_STEAL(link->wire));
+    wd_jobs_lose_all(&link->jobs);
     tell_ended(link);
     return NULL;
 }

@@ -95,6 +95,15 @@ static wd_status write_address(const wd_config *config, const char *address,
     return WD_OK;
 }
 
+/* Nobody is to take an old address for ours. */
+static void remove_address(const wd_config *config)
+{
+    WD_AUTO(wd_text) *path = wd_path_join(config->places.run_dir, "address");
+
+    if (path != NULL)
+        (void)unlink(path);
+}
+
 static wd_status listen_now(run *r, wd_error *err)
 {
     char address[WD_ADDRESS_BYTES];
@@ -245,6 +254,7 @@ static bool drain(run *r)
     const wd_live_filter all = {.principal = NULL};
     int64_t patience = or_default(r->gate.options.drain_ms, DRAIN_MS);
 
+    remove_address(r->gate.config);
     atomic_store(&r->gate.draining, true);
     wd_log(WD_LOG_INFO, "gate.draining",
            WD_KN("calls", wd_listener_busy(r->gate.listener)));
@@ -278,6 +288,7 @@ static wd_status live(run *r, wd_error *err)
     r->vanished = wd_vanished_new();
     if (r->wake < 0 || r->vanished == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory or no descriptor for the gate");
+    remove_address(r->gate.config);
     WD_TRY(wd_gate_boot(&r->gate, &hooks, err));
     WD_TRY(serve(r, err));
     stop(r);

@@ -44,7 +44,7 @@ static wd_status apply_end(wd_store *store, wd_store_job *job, wd_error *err)
     for (size_t i = 0; i < call->n_pairs; i++) {
         end_pair(call, &call->pairs[i], &row);
         end_detail(call, &call->pairs[i], &text, &row);
-        if (row.duration_us == 0)
+        if (!call->pairs[i].known)
             row.duration_us = (uint64_t)took_ns / 1000;
         WD_TRY(wd_audit_append(store, &row, err));
     }
