@@ -72,29 +72,38 @@ static _Noreturn void run_worker(const wd_slot_spec *spec)
 
 /* --- process 1 --------------------------------------------------------------------- */
 
-/* Reaps what has ended. true: the worker did; its status is in *status. */
-static bool reap_until(pid_t worker, int *status)
+typedef struct init_state {
+    pid_t worker;
+    int status;         /* of the worker, once it has ended */
+    bool ordered;       /* to kill everything */
+    unsigned leftovers; /* killed, other than the worker */
+} init_state;
+
+/* Reaps what has ended. true: the worker did. */
+static bool reap_until(init_state *init)
 {
-    int one = 0;
-    for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG | __WALL)) > 0;) {
-        if (pid != worker)
-            continue; /* an orphan that ended by itself */
-        *status = one;
+    int status = 0;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+        if (pid != init->worker) {
+            init->leftovers += init->ordered; /* else an orphan that ended by itself */
+            continue;
+        }
+        init->status = status;
         return true;
     }
     return false;
 }
 
 /* Waits for the worker, and for the order to kill. */
-static int wait_worker(pid_t worker, int signals)
+static void wait_worker(init_state *init, int signals)
 {
     struct pollfd fds[2] = {{.fd = signals, .events = POLLIN},
                             {.fd = WD_SLOT_CONTROL_FD, .events = POLLIN}};
-    int status = 0;
-    while (!reap_until(worker, &status)) {
+    while (!reap_until(init)) {
         if (poll(fds, 2, -1) < 0)
             continue; /* EINTR */
         if (fds[1].revents != 0) {
+            init->ordered = true;
             (void)kill(-1, SIGKILL);
             fds[1].fd = -1; /* once is enough: nothing can start any more */
         }
@@ -102,21 +111,17 @@ static int wait_worker(pid_t worker, int signals)
         if (fds[0].revents != 0 && read(signals, &info, sizeof(info)) < 0)
             continue; /* a spurious wake-up */
     }
-    return status;
 }
 
-/* Kills and reaps to the last process. Returns how many had outlived the worker. */
-static unsigned clear_out(void)
+/* Kills and reaps to the last process. */
+static void clear_out(init_state *init)
 {
-    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) {
-        /* dead already: not a leftover */
-    }
-    unsigned leftovers = 0;
+    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+        init->leftovers += init->ordered; /* else dead already: not left over */
     while (kill(-1, SIGKILL) == 0) {
         while (waitpid(-1, NULL, __WALL) > 0)
-            leftovers++;
+            init->leftovers++;
     }
-    return leftovers;
 }
 
 static int watch_children(void)
@@ -152,13 +157,14 @@ int wd_slot_init_run(const wd_slot_spec *spec, const void *unused)
     (void)unused;
     wd_slot_fault fault;
     int signals = -1;
-    pid_t worker = -1;
-    if (!prepare(spec, &signals, &fault) || !start_worker(spec, &worker, &fault)) {
+    init_state init = {.worker = -1};
+    if (!prepare(spec, &signals, &fault) || !start_worker(spec, &init.worker, &fault)) {
         wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);
         return 1;
     }
     (void)close_range(WD_SLOT_STDIN_FD, WD_SLOT_STDERR_FD, 0);
-    int status = wait_worker(worker, signals);
-    wd_slot_send_end(WD_SLOT_REPORT_FD, status, clear_out());
+    wait_worker(&init, signals);
+    clear_out(&init);
+    wd_slot_send_end(WD_SLOT_REPORT_FD, init.status, init.leftovers);
     return 0;
 }

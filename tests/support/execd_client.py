@@ -1,10 +1,10 @@
 """Drives warded-execd directly: a supervisor's control socket and a gate's job socket.
 
-    with Execd(home) as execd:
-        execd.wait_ready()
-        jobs = execd.connect()
-        done = jobs.run("print(1)")
-        assert done.stdout == b"1\n" and done.code == 0
+with Execd(home) as execd:
+    execd.wait_ready()
+    jobs = execd.connect()
+    done = jobs.run("print(1)")
+    assert done.stdout == b"1\n" and done.code == 0
 """
 
 from __future__ import annotations
@@ -222,9 +222,13 @@ def _done(d: Any) -> Done:
     )
 
 
+# Not the default: another executor may run on this machine.
+UID_BASE = 1879100000 + os.getpid() % 10000 * 64
+
 CONFIG = """\
 sandbox:
   slots: {slots}
+  uid_base: {uid_base}
 {more}
 tools:
   - name: python_code
@@ -235,7 +239,7 @@ tools:
 def write_home(home: Path, *, slots: int = 2, more: str = "") -> Path:
     """A home with a configuration; `more`: further lines below `sandbox:`."""
     (home / "run").mkdir(parents=True, exist_ok=True)
-    text = CONFIG.format(slots=slots, more=more)
+    text = CONFIG.format(slots=slots, uid_base=UID_BASE, more=more)
     (home / "warded.yaml").write_text(text)
     return home
 
@@ -260,7 +264,7 @@ class Execd:
         self.log = home / "execd.log"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                ["/bin/sh", "-c", script, "sh", *command, *options],
+                ["/bin/bash", "-c", script, "bash", *command, *options],
                 pass_fds=(fd,),
                 stdin=subprocess.DEVNULL,
                 stderr=log,

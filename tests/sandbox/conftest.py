@@ -1,0 +1,42 @@
+"""One executor of two slots for all tests that do not need their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.bait import Bait
+from tests.support.execd_client import Execd, Jobs, write_home
+
+
+@pytest.fixture(scope="session")
+def bait(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bait]:
+    """Bait on the host."""
+    bait = Bait(tmp_path_factory.mktemp("bait"))
+    yield bait
+    bait.close()
+
+
+@pytest.fixture(scope="session")
+def execd(tmp_path_factory: pytest.TempPathFactory, bait: Bait) -> Iterator[Execd]:
+    """A ready executor, with a secret in its environment."""
+    home = write_home(tmp_path_factory.mktemp("home"))
+    with Execd(home, env={"WARDED_TOKEN": bait.word}) as executor:
+        executor.wait_ready()
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def jobs(execd: Execd) -> Jobs:
+    """Its job socket."""
+    jobs = execd.connect()
+    jobs.wait_ready()
+    return jobs
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder for an executor of one's own."""
+    return write_home(tmp_path / "home", slots=1)

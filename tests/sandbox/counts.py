@@ -1,0 +1,65 @@
+"""What the executor and its slots hold of the machine: to be equal before and after."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.execd_client import UID_BASE
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A moment's numbers."""
+
+    cgroups: tuple[str, ...]
+    mounts: int
+    children: tuple[int, ...]
+    slot_processes: tuple[int, ...]
+    descriptors: int
+    sockets: int
+
+
+def take(execd_pid: int, *, slots: int) -> Counts:
+    """Count now. `slots`: whose uids to look for."""
+    proc = Path(f"/proc/{execd_pid}")
+    links = list(_links(proc / "fd"))
+    return Counts(
+        cgroups=tuple(sorted(leaves(execd_pid))),
+        mounts=len((proc / "mountinfo").read_text().splitlines()),
+        children=tuple(
+            int(p) for p in (proc / "task" / str(execd_pid) / "children").read_text().split()
+        ),
+        slot_processes=tuple(processes_of(range(UID_BASE, UID_BASE + 2 * slots))),
+        descriptors=len(links),
+        sockets=sum(link.startswith("socket:") for link in links),
+    )
+
+
+def leaves(execd_pid: int) -> Iterator[str]:
+    """The executor's cgroups, in every hierarchy."""
+    for folder, names, _ in os.walk(CGROUPS):
+        yield from (f"{folder}/{n}" for n in names if n.startswith(f"warded-{execd_pid}."))
+
+
+def processes_of(uids: range) -> Iterator[int]:
+    """Processes of the machine that run under these ids."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            status = (entry / "status").read_text()
+            uid = int(status.split("\nUid:\t", 1)[1].split("\t", 1)[0])
+            if uid in uids:
+                yield int(entry.name)
+
+
+def _links(folder: Path) -> Iterator[str]:
+    for entry in folder.iterdir():
+        with contextlib.suppress(OSError):
+            yield os.readlink(entry)

@@ -1,0 +1,217 @@
+"""Processes: bombs, daemons, signals. Held by pid namespace, pids cgroup, init."""
+
+from tests.sandbox.payload import Payload
+from tests.support.execd_client import NONE, PIDS, WALL
+
+QUICK = {"wall_ms": 800}
+
+PAYLOADS = [
+    Payload(
+        name="fork_bomb",
+        layer="pids cgroup",
+        proof="ends at the wall limit, every process of it dead",
+        code="""
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+""",
+        signal=9, cause=WALL, leftovers=1, within_ms=4000, limits=QUICK,
+    ),
+    Payload(
+        name="fork_bomb_that_ignores_signals",
+        layer="pids cgroup; SIGKILL by init",
+        proof="ends at the wall limit, every process of it dead",
+        code="""
+import signal
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+    except OSError:
+        pass
+""",
+        signal=9, cause=WALL, leftovers=1, within_ms=4000, limits=QUICK,
+    ),
+    Payload(
+        name="thread_bomb",
+        layer="pids cgroup",
+        proof="a thread below the limit can't be started",
+        code="""
+import threading, time
+count = 0
+try:
+    while True:
+        threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+        count += 1
+except RuntimeError:
+    print("held threads" if count < 64 else f"LEAK {count}", flush=True)
+os._exit(0)
+""",
+        held=("threads",),
+    ),
+    Payload(
+        name="double_fork_daemon",
+        layer="init kills the pid namespace",
+        proof="one leftover counted, none alive",
+        code="""
+import time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for descriptor in range(3):
+            os.close(descriptor)
+        time.sleep(60)
+    os._exit(0)
+os.wait()
+print("held parent")
+""",
+        held=("parent",), leftovers=1, within_ms=3000,
+    ),
+    Payload(
+        name="daemon_holds_stdout",
+        layer="processes are killed before the pipes are read to their end",
+        proof="the answer does not wait for the daemon",
+        code="""
+import time
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(60)
+print("held parent", flush=True)
+os._exit(0)
+""",
+        held=("parent",), leftovers=1, within_ms=3000,
+    ),
+    Payload(
+        name="background_burners",
+        layer="init kills the pid namespace",
+        proof="eight leftovers counted, none alive",
+        code="""
+for _ in range(8):
+    if os.fork() == 0:
+        os.setsid()
+        while True:
+            pass
+print("held started", flush=True)
+""",
+        held=("started",), leftovers=8, within_ms=5000,
+    ),
+    Payload(
+        name="subreaper_survivor",
+        layer="init kills the pid namespace",
+        proof="leftovers counted, none alive",
+        code="""
+import time
+LIBC.prctl(36, 1, 0, 0, 0)
+if os.fork() == 0:
+    LIBC.prctl(1, 0, 0, 0, 0)
+    os.setsid()
+    LIBC.prctl(36, 1, 0, 0, 0)
+    os.fork()
+    time.sleep(60)
+print("held parent", flush=True)
+os._exit(0)
+""",
+        held=("parent",), leftovers=1, within_ms=3000,
+    ),
+    Payload(
+        name="signals_to_others",
+        layer="pid namespace, uids, Landlock scope",
+        proof="refused; the host's process is alive afterwards",
+        code="""
+attempt("host", os.kill, $PID, 9)
+attempt("executor", os.kill, $EXECD, 9)
+attempt("init KILL", os.kill, 1, 9)
+attempt("init TERM", os.kill, 1, 15)
+attempt("init thread", call, 234, 1, 1, 9)
+attempt("host by pidfd", os.pidfd_open, $PID)
+""",
+        held=("host", "executor", "init KILL", "init TERM", "init thread", "host by pidfd"),
+    ),
+    Payload(
+        name="kill_own_group",
+        layer="setsid in the worker",
+        proof="only itself dies, by that signal",
+        code="os.kill(0, 9)",
+        signal=9,
+    ),
+    Payload(
+        name="kill_everything_it_sees",
+        layer="pid namespace",
+        proof="its own child dies; the slot's init reports all the same",
+        code="""
+import time
+if os.fork() == 0:
+    time.sleep(30)
+os.kill(-1, 9)
+print("held alive")
+""",
+        held=None, exit=None, within_ms=3000,
+        check=lambda d: d.signal == 9 or d.stdout == b"held alive\n",
+    ),
+    Payload(
+        name="stopped_children_hold_the_pipe",
+        layer="init kills the pid namespace",
+        proof="the answer does not wait for them",
+        code="""
+import signal, time
+children = [os.fork() for _ in range(5)]
+if 0 in children:
+    os.kill(os.getpid(), signal.SIGSTOP)
+for child in children:
+    os.waitpid(child, os.WUNTRACED)
+print("held stopped", flush=True)
+os._exit(0)
+""",
+        held=None, exit=None, leftovers=1, within_ms=4000,
+        check=lambda d: b"held stopped" in d.stdout or d.signal == 0,
+    ),
+    Payload(
+        name="shoot_process_one",
+        layer="process 1 is another uid, and the kernel shields it",
+        proof="it still reports",
+        code="""
+for _ in range(200):
+    try:
+        os.kill(1, 9)
+        print("LEAK")
+    except OSError:
+        pass
+print("held init")
+""",
+        held=("init",),
+    ),
+    Payload(
+        name="stop_itself",
+        layer="wall limit, SIGKILL",
+        proof="killed at the limit",
+        code="import signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
+        signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+    ),
+    Payload(
+        name="endless_loop",
+        layer="wall limit",
+        proof="killed at the limit; what it printed before is kept",
+        code="print('held before', flush=True)\nwhile True: pass\n",
+        held=("before",), signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+    ),
+    Payload(
+        name="ignores_term_and_sleeps",
+        layer="SIGKILL by init",
+        proof="killed at the limit",
+        code="""
+import signal, time
+signal.signal(15, signal.SIG_IGN)
+signal.signal(2, signal.SIG_IGN)
+while True:
+    time.sleep(1)
+""",
+        signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+    ),
+]
