@@ -1,16 +1,15 @@
 #include "server/config_yaml.h"
 
 #include "server/config_keys.h"
+#include "server/config_schema.h"
 
 #include <cyaml/cyaml.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FILE_BYTES   (1U << 20)
-#define VALUE_BYTES  4096
-#define LIST_ENTRIES 1024
-#define PATH_STEPS   8
+#define FILE_BYTES (1U << 20)
+#define PATH_STEPS 8
 
 /* What libcyaml says of a failure: a first line, then a backtrace from the inside out. */
 typedef struct problem {
@@ -24,120 +23,12 @@ typedef struct problem {
 struct wd_yaml {
     const char *text;
     size_t size;
-    size_t n_keys;
-    cyaml_schema_field_t *fields; /* the pool that the schema is made in */
-    cyaml_schema_value_t *entries;
-    size_t n_fields;
-    size_t n_entries;
-    cyaml_schema_value_t top;
-    wd_cell *root; /* n_keys cells; NULL: an empty file */
+    wd_schema schema;
+    wd_cell *root; /* a cell a key; NULL: an empty file */
     char **made;   /* every block libcyaml asked for, in order */
     size_t n_made;
     size_t refuse_at; /* index of the block that is not given; SIZE_MAX: none */
 };
-
-/* --- the schema, from the table of keys --------------------------------------------- */
-
-static cyaml_schema_value_t text_value(void)
-{
-    return (cyaml_schema_value_t){
-        CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, VALUE_BYTES)};
-}
-
-static cyaml_schema_value_t list_value(wd_yaml *y, cyaml_schema_value_t entry)
-{
-    cyaml_schema_value_t *kept = &y->entries[y->n_entries++];
-    *kept = entry;
-    return (cyaml_schema_value_t){.type = CYAML_SEQUENCE,
-                                  .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-                                  .data_size = kept->data_size,
-                                  .sequence = {kept, 1, LIST_ENTRIES}};
-}
-
-static cyaml_schema_field_t leaf_field(wd_yaml *y, const wd_key *key, size_t index,
-                                       const char *name)
-{
-    bool list = key->type == WD_KEY_TEXTS;
-    size_t at = index * sizeof(wd_cell);
-    cyaml_schema_field_t field = {.key = name};
-    field.data_offset =
-        (uint32_t)(at + (list ? offsetof(wd_cell, items) : offsetof(wd_cell, text)));
-    field.count_offset = (uint32_t)(at + offsetof(wd_cell, n_items));
-    field.count_size = sizeof(uint32_t);
-    field.value = list ? list_value(y, text_value()) : text_value();
-    if (list) /* pointers to text, not text */
-        field.value.data_size = sizeof(char *);
-    field.value.flags |= CYAML_FLAG_OPTIONAL;
-    return field;
-}
-
-static const cyaml_schema_field_t *make_fields(wd_yaml *y, const char *prefix);
-
-/* A mapping whose cells lie in the same array as its parent's, hence offset 0. */
-static cyaml_schema_value_t group_value(wd_yaml *y, const char *prefix)
-{
-    return (cyaml_schema_value_t){.type = CYAML_MAPPING,
-                                  .flags = CYAML_FLAG_OPTIONAL,
-                                  .data_size = (uint32_t)(y->n_keys * sizeof(wd_cell)),
-                                  .mapping = {make_fields(y, prefix)}};
-}
-
-/* The cell of a list of mappings is that of its first key. */
-static cyaml_schema_field_t group_field(wd_yaml *y, size_t index, char *name,
-                                        const char *prefix)
-{
-    cyaml_schema_field_t field = {.value = group_value(y, prefix)};
-    char *brackets = strstr(name, "[]");
-    if (brackets != NULL) {
-        *brackets = '\0';
-        size_t at = index * sizeof(wd_cell);
-        field.data_offset = (uint32_t)(at + offsetof(wd_cell, items));
-        field.count_offset = (uint32_t)(at + offsetof(wd_cell, n_items));
-        field.count_size = sizeof(uint32_t);
-        field.value = list_value(y, field.value);
-    }
-    field.key = name;
-    return field;
-}
-
-static bool is_direct(const char *name, const char *prefix, const char **ret_rest)
-{
-    size_t n = strlen(prefix);
-    *ret_rest = name + n;
-    return strncmp(name, prefix, n) == 0;
-}
-
-/* Fields of the keys that start with `prefix`: leaves, and one for each next group. */
-static const cyaml_schema_field_t *make_fields(wd_yaml *y, const char *prefix)
-{
-    size_t n_keys = 0;
-    const wd_key *keys = wd_config_keys(&n_keys);
-    cyaml_schema_field_t local[32] = {{0}};
-    size_t n_local = 0;
-    char group[64] = "";
-    for (size_t i = 0; i < n_keys; i++) {
-        const char *rest = NULL;
-        if (!is_direct(keys[i].name, prefix, &rest))
-            continue;
-        const char *dot = strchr(rest, '.');
-        WD_ASSERT(n_local < 31);
-        if (dot == NULL) {
-            local[n_local++] = leaf_field(y, &keys[i], i, rest);
-            continue;
-        }
-        size_t length = (size_t)(dot + 1 - keys[i].name);
-        if (strncmp(group, keys[i].name, length) == 0 && group[length] == '\0')
-            continue; /* this group has its field */
-        (void)snprintf(group, sizeof(group), "%.*s", (int)length, keys[i].name);
-        char *name = strndup(rest, (size_t)(dot - rest));
-        WD_ASSERT(name != NULL);
-        local[n_local++] = group_field(y, i, name, group);
-    }
-    cyaml_schema_field_t *kept = &y->fields[y->n_fields];
-    memcpy(kept, local, (n_local + 1) * sizeof(local[0]));
-    y->n_fields += n_local + 1;
-    return kept;
-}
 
 /* --- what libcyaml tells ------------------------------------------------------------ */
 
@@ -199,8 +90,15 @@ static cyaml_err_t run(wd_yaml *y, problem *p, cyaml_data_t **ret_data)
                              .mem_ctx = y,
                              .log_level = CYAML_LOG_NOTICE,
                              .flags = CYAML_CFG_NO_ALIAS};
-    return cyaml_load_data((const uint8_t *)y->text, y->size, &config, &y->top,
+    return cyaml_load_data((const uint8_t *)y->text, y->size, &config, &y->schema.top,
                            ret_data, NULL);
+}
+
+static bool is_direct(const char *name, const char *prefix, const char **ret_rest)
+{
+    size_t n = strlen(prefix);
+    *ret_rest = name + n;
+    return strncmp(name, prefix, n) == 0;
 }
 
 /* --- failures, for people ----------------------------------------------------------- */
@@ -308,15 +206,10 @@ static wd_yaml *yaml_new(const char *text, size_t size)
 {
     wd_yaml *y = calloc(1, sizeof(*y));
     WD_ASSERT(y != NULL);
-    (void)wd_config_keys(&y->n_keys);
     y->text = text;
     y->size = size;
     y->refuse_at = SIZE_MAX;
-    y->fields = calloc(y->n_keys * 3, sizeof(*y->fields));
-    y->entries = calloc(y->n_keys, sizeof(*y->entries));
-    WD_ASSERT(y->fields != NULL && y->entries != NULL);
-    y->top = group_value(y, "");
-    y->top.flags = CYAML_FLAG_POINTER;
+    wd_schema_init(&y->schema);
     return y;
 }
 
@@ -339,33 +232,14 @@ wd_status wd_yaml_load(const char *text, size_t size, wd_yaml **ret_yaml, wd_err
     return WD_OK;
 }
 
-static void free_names(cyaml_schema_field_t *fields, size_t n)
-{
-    size_t n_keys = 0;
-    (void)wd_config_keys(&n_keys);
-    for (size_t i = 0; i < n; i++) {
-        const cyaml_schema_value_t *v = &fields[i].value;
-        bool group = v->type == CYAML_MAPPING ||
-                     (v->type == CYAML_SEQUENCE && v->sequence.entry != NULL &&
-                      v->sequence.entry->type == CYAML_MAPPING);
-        if (group) {
-            char *name = NULL;
-            memcpy(&name, &fields[i].key, sizeof(name));
-            free(name);
-        }
-    }
-}
-
 void wd_yaml_free(wd_yaml *yaml)
 {
     if (yaml == NULL)
         return;
     cyaml_config_t config = {.mem_fn = on_memory, .mem_ctx = yaml};
     if (yaml->root != NULL)
-        (void)cyaml_free(&config, &yaml->top, yaml->root, 0);
-    free_names(yaml->fields, yaml->n_fields);
-    free(yaml->fields);
-    free(yaml->entries);
+        (void)cyaml_free(&config, &yaml->schema.top, yaml->root, 0);
+    wd_schema_done(&yaml->schema);
     free(yaml->made);
     free(yaml);
 }
@@ -405,7 +279,7 @@ size_t wd_yaml_tools(const wd_yaml *yaml)
 const wd_cell *wd_yaml_tool_cell(const wd_yaml *yaml, size_t tool, size_t key)
 {
     const wd_cell *tools = (const wd_cell *)(const void *)tools_cell(yaml)->items;
-    return &tools[tool * yaml->n_keys + key];
+    return &tools[tool * yaml->schema.n_keys + key];
 }
 
 /* Load again and refuse the memory that held `value`: libcyaml then tells where. */

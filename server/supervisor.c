@@ -66,9 +66,8 @@ static void make_link(supervisor *s)
     }
     WD_AUTO_FD int for_execd = ends[0];
     WD_AUTO_FD int for_gate = ends[1];
-    wd_status to_execd =
-        wd_control_send(s->execd.control, WD_CONTROL_CHANNEL, for_execd, NULL, NULL);
-    if (to_execd != WD_OK)
+    if (wd_control_send(s->execd.control, WD_CONTROL_CHANNEL, for_execd, NULL, NULL) !=
+        WD_OK)
         return; /* it is ending: its exit comes next */
     s->outstanding = true;
     s->dead_by_ms = INT64_MAX;

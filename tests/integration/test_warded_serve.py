@@ -1,0 +1,173 @@
+"""`warded check` and `warded serve`: what a start needs, and how it refuses."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import select
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import NewGate, NewHome
+from tests.support.gate import Done, Gate, Home
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Path:
+    """A home that was initialised."""
+    return new_home().path
+
+
+def warded(home: Path, *words: str) -> Done:
+    """A command that may fail."""
+    return Home(home).warded(*words, check=False)
+
+
+def facts(done: Done) -> dict[str, str]:
+    """The table of `warded check`: name to verdict and text."""
+    lines = (
+        re.match(r"(ok|warn|FAIL) +(.{26}) (.*)", x) for x in done.stdout.split("\n")
+    )
+    return {m.group(2).strip(): f"{m.group(1)} {m.group(3)}" for m in lines if m}
+
+
+def test_check_names_every_fact_and_layer(home: Path) -> None:
+    table = facts(warded(home, "check"))
+    for name in ("configuration", "user", "credentials", "digest key", "store"):
+        assert table[name].startswith("ok ")
+    for layer in ("user-namespace", "seccomp", "landlock", "cgroup-memory", "mounts"):
+        assert f"sandbox: {layer}" in table
+    assert table["TLS engine"] == "ok warded"
+
+
+def remove_key(home: Path) -> None:
+    """No credentials."""
+    (home / "state/gate/key.pem").unlink()
+
+
+def open_key(home: Path) -> None:
+    """A key that others can read."""
+    (home / "state/gate/key.pem").chmod(0o644)
+
+
+def foreign_key(home: Path) -> None:
+    """A key that belongs to another certificate."""
+    shutil.copy(home / "profile/admin/key.pem", home / "state/gate/key.pem")
+    os.chown(home / "state/gate/key.pem", 0, pwd.getpwnam("warded").pw_gid)
+    (home / "state/gate/key.pem").chmod(0o640)
+
+
+def client_certificate(home: Path) -> None:
+    """Credentials that are a client's, not a gate's."""
+    foreign_key(home)
+    shutil.copy(home / "profile/admin/cert.pem", home / "state/gate/cert.pem")
+
+
+BROKEN = [
+    (remove_key, ["key.pem", "warded init"]),
+    (open_key, ["key.pem", "chmod"]),
+    (foreign_key, ["key"]),
+    (client_certificate, ["not for servers"]),
+]
+
+
+@pytest.mark.parametrize(("spoil", "says"), BROKEN)
+def test_claim_04_check_names_what_is_wrong_with_credentials(
+    home: Path, spoil: Callable[[Path], None], says: list[str]
+) -> None:
+    spoil(home)
+    done = warded(home, "check")
+    assert done.returncode == 1
+    verdict = facts(done)["credentials"]
+    assert verdict.startswith("FAIL ")
+    assert [word for word in says if word not in verdict] == []
+
+
+@pytest.mark.parametrize(("spoil", "says"), BROKEN)
+def test_claim_04_start_refuses_by_cause_path_and_cure(
+    home: Path, spoil: Callable[[Path], None], says: list[str]
+) -> None:
+    spoil(home)
+    done = warded(home, "serve")
+    assert done.returncode == 78, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("warded serve: gate: ")
+    assert [word for word in says if word not in last] == []
+
+
+def test_check_names_a_digest_key_of_a_wrong_size(home: Path) -> None:
+    (home / "state/gate/digest.key").write_bytes(b"short")
+    assert "must have 32" in facts(warded(home, "check"))["digest key"]
+
+
+def test_check_names_a_ca_that_others_can_reach(home: Path) -> None:
+    (home / "state/ca").chmod(0o755)
+    assert "chmod 0700" in facts(warded(home, "check"))["CA"]
+
+
+def test_health_without_a_supervisor_is_6(home: Path) -> None:
+    done = warded(home, "health")
+    assert done.returncode == 6
+    assert "does not run" in done.stderr
+
+
+def pids(gate: Gate) -> dict[str, int]:
+    """The supervisor's children, by name, as `warded health` tells them."""
+    text = gate.home.warded("health").stdout
+    found = re.findall(r"^(execd|gate) +ready +pid (\d+) ", text, re.M)
+    return {name: int(pid) for name, pid in found}
+
+
+def test_serve_runs_the_gate_as_its_user_and_health_is_0(gate: Gate) -> None:
+    status = Path(f"/proc/{pids(gate)['gate']}/status").read_text()
+    uid = pwd.getpwnam("warded").pw_uid
+    assert re.search(rf"^Uid:\t{uid}\t{uid}\t{uid}\t{uid}$", status, re.M)
+    assert re.search(r"^NoNewPrivs:\t1$", status, re.M)
+    assert re.search(r"^CapEff:\t0+$", status, re.M)
+    assert re.search(r"^Groups:\t\d+ $", status, re.M)
+
+
+def test_the_supervisor_holds_no_key_and_no_network_socket(gate: Gate) -> None:
+    fds = Path(f"/proc/{gate.pid}/fd")
+    targets = [str(p.readlink()) for p in fds.iterdir()]
+    assert not [t for t in targets if t.endswith((".pem", ".key", ".db"))]
+    inodes = {t[8:-1] for t in targets if t.startswith("socket:[")}
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        text = Path(f"/proc/{gate.pid}/net/{table}").read_text()
+        assert not inodes & set(re.findall(r"\s(\d+)\s", text))
+
+
+def test_profile_new_while_the_gate_runs_is_a_conflict(gate: Gate) -> None:
+    done = warded(gate.home.path, "profile", "new", "late", "--scope", "observe:*")
+    assert done.returncode == 5
+    assert not (gate.home.path / "profile/late").exists()
+    assert gate.home.warded("health").returncode == 0
+
+
+def test_check_beside_a_running_gate_says_so(gate: Gate) -> None:
+    assert facts(gate.home.warded("check"))["store"] == "ok in use by a running gate"
+
+
+def test_a_second_serve_is_refused(gate: Gate) -> None:
+    done = warded(gate.home.path, "serve")
+    assert done.returncode == 1
+    assert "runs here already" in done.stderr
+
+
+def test_a_killed_supervisor_leaves_no_gate_and_no_execd(
+    home: Path, new_gate: NewGate
+) -> None:
+    gate = new_gate(Home(home))
+    fds = [os.pidfd_open(pid) for pid in pids(gate).values()]
+    assert len(fds) == 2
+    os.kill(gate.pid, 9)
+    for fd in fds:
+        ready, _, _ = select.select([fd], [], [], PATIENCE_S)
+        assert ready
+        os.close(fd)
