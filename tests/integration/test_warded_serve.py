@@ -171,3 +171,4 @@ def test_a_killed_supervisor_leaves_no_gate_and_no_execd(
         ready, _, _ = select.select([fd], [], [], PATIENCE_S)
         assert ready
         os.close(fd)
+    gate.kill()
