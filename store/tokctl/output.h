@@ -1,0 +1,50 @@
+/* output.h - records to standard output: a table for people, JSON for programs.
+ *
+ * Threads: one.  Owns: the table in the making.
+ *
+ * A record is a JSON object; a table shows some of its members as columns, escaped so
+ * that no text in it can move the cursor or forge a line. JSON is an array, JSONL an
+ * object a line; both keep values as they are. */
+#ifndef WD_TOKCTL_OUTPUT_H
+#define WD_TOKCTL_OUTPUT_H
+
+#include <jansson.h>
+
+#include "proto/c/cleanup.h"
+#include "store/tokctl/tokctl.h"
+
+typedef enum wd_column_kind {
+    WD_COLUMN_TEXT, /* strings, arrays of strings, numbers */
+    WD_COLUMN_TIME, /* Unix milliseconds; 0 is shown as "-" */
+} wd_column_kind;
+
+typedef struct wd_column {
+    const char *title;
+    const char *member;
+    wd_column_kind kind;
+} wd_column;
+
+typedef struct wd_output wd_output;
+
+/* `columns` ends with an empty one and outlives the output. NULL without memory. */
+wd_output *wd_output_new(wd_format format, const wd_column *columns);
+
+/* Takes the record. NULL: out of memory; told by wd_output_end. */
+void wd_output_add(wd_output *out, json_t *record);
+
+/* Prints what is left; false when something could not be written. */
+bool wd_output_end(wd_output *out);
+void wd_output_free(wd_output *out);
+WD_DEFINE_AUTO(wd_output, wd_output_free)
+
+/* One record by itself: a line a member, or an object. Takes it. */
+bool wd_output_one(wd_format format, const wd_column *members, json_t *record);
+
+/* A string for JSON: what is not UTF-8 becomes U+FFFD. NULL is "". */
+json_t *wd_output_text(const char *text);
+
+/* Control characters, line separators and marks that turn the writing direction become
+ * \n, \t, \x1b, \u202e. From malloc; NULL without memory. */
+char *wd_output_escape(const char *text);
+
+#endif

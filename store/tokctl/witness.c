@@ -1,0 +1,123 @@
+#include "store/tokctl/witness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "proto/c/cleanup.h"
+#include "proto/c/sha256.h"
+
+#define HASH_DIGITS ((size_t)WD_AUDIT_HASH_BYTES * 2)
+
+void wd_witness_done(wd_witness *witness)
+{
+    free(witness->heads);
+    *witness = (wd_witness){0};
+}
+
+static wd_status add(wd_witness *witness, const wd_head *head, wd_error *err)
+{
+    if (witness->n == witness->room) {
+        size_t room = witness->room == 0 ? 64 : witness->room * 2;
+        wd_head *heads = reallocarray(witness->heads, room, sizeof(wd_head));
+        if (heads == NULL)
+            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %zu heads", room);
+        witness->heads = heads;
+        witness->room = room;
+    }
+    witness->heads[witness->n++] = *head;
+    return WD_OK;
+}
+
+/* "SEQ HEXHASH", nothing more. */
+static bool parse_line(const char *line, wd_head *ret_head)
+{
+    size_t digits = strspn(line, "0123456789");
+    if (digits == 0 || digits > 18 || line[digits] != ' ')
+        return false;
+    const char *hash = line + digits + 1;
+    ret_head->seq = strtoull(line, NULL, 10);
+    return strlen(hash) == HASH_DIGITS &&
+           wd_hex_parse(hash, ret_head->hash, WD_AUDIT_HASH_BYTES);
+}
+
+static wd_status take_line(wd_witness *witness, char *line, const char *path,
+                           size_t number, wd_error *err)
+{
+    wd_head head = {0};
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0] == '\0' || line[0] == '#')
+        return WD_OK;
+    if (!parse_line(line, &head))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "%s:%zu: not a head: a seq, a space, 64 hex digits", path,
+                       number);
+    return head.seq == 0 ? WD_OK : add(witness, &head, err);
+}
+
+static wd_status read_file(wd_witness *witness, const char *path, wd_error *err)
+{
+    WD_AUTO_FILE FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return wd_fail(err, WD_PERMISSION_DENIED, "could not read %s: %s", path,
+                       strerrordesc_np(errno));
+    WD_AUTO(wd_text) *line = NULL;
+    size_t room = 0;
+    ssize_t size = 0;
+    for (size_t number = 1; (size = getline(&line, &room, file)) > 0; number++) {
+        if (line[size - 1] != '\n')
+            return WD_OK;
+        WD_TRY(take_line(witness, line, path, number, err));
+    }
+    return WD_OK;
+}
+
+static void auto_dir(DIR **dir)
+{
+    if (*dir != NULL)
+        (void)closedir(*dir);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static wd_status read_dir(wd_witness *witness, const char *path, wd_error *err)
+{
+    __attribute__((cleanup(auto_dir))) DIR *dir = opendir(path);
+    if (dir == NULL)
+        return wd_fail(err, WD_PERMISSION_DENIED, "could not read %s: %s", path,
+                       strerrordesc_np(errno));
+    size_t n_files = 0;
+    for (const struct dirent *entry = readdir(dir); entry != NULL;
+         entry = readdir(dir)) {
+        WD_AUTO(wd_text) *name = NULL;
+        if (asprintf(&name, "%s/%s", path, entry->d_name) < 0)
+            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        if (!is_file(name))
+            continue;
+        WD_TRY(read_file(witness, name, err));
+        n_files++;
+    }
+    if (n_files == 0)
+        return wd_fail(err, WD_NOT_FOUND,
+                       "%s holds no files: name the folder of one gate, such as "
+                       "~/.local/state/warded/heads/GATE",
+                       path);
+    return WD_OK;
+}
+
+wd_status wd_witness_read(wd_witness *witness, const char *path, wd_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return wd_fail(err, WD_NOT_FOUND, "witness %s: %s", path,
+                       strerrordesc_np(errno));
+    return S_ISDIR(st.st_mode) ? read_dir(witness, path, err)
+                               : read_file(witness, path, err);
+}
