@@ -15,6 +15,7 @@ import pytest
 import warded
 from warded import v1
 
+from tests.client.conftest import write_gate
 from tests.client.fake_gate import GREETING, FakeGate
 from tests.client.pki import CLIENT, Authority, Leaf
 
@@ -122,6 +123,42 @@ def test_wait_for_ready_outlasts_a_gate_that_is_down(
         began = time.monotonic()
         assert patient.result().status == v1.HealthCheckReply.SERVING
         assert time.monotonic() - began < 2
+
+
+def test_a_restarted_gate_with_a_new_certificate_is_reached_again(
+    tmp_path: Path, authority: Authority, start: Start, profile_of: ProfileOf
+) -> None:
+    first = start()
+    with warded.connect(profile_of(first)) as channel:
+        stub = v1.HealthStub(channel)
+        stub.Check(v1.HealthCheckRequest())
+        first.close()
+        first.wait_for(lambda seen: seen.closed == 1)
+        with pytest.raises(warded.Unreachable):
+            stub.Check(v1.HealthCheckRequest())
+        folder = write_gate(tmp_path / "again", authority, Leaf())
+        second = start(folder=folder, address=f"127.0.0.1:{first.port}")
+        stub.Check(v1.HealthCheckRequest())
+    assert len(first.seen.requests) == len(second.seen.requests) == 1
+
+
+@pytest.mark.parametrize(("more", "passes"), [(0, True), (1, False)])
+def test_an_envelope_of_the_very_limit_passes(
+    start: Start, profile_of: ProfileOf, more: int, passes: bool
+) -> None:
+    gate = start(lambda gate, request: gate.reply(request))
+    with warded.connect(profile_of(gate)) as channel:
+        stub = v1.HealthStub(channel)
+        stub.Check(v1.HealthCheckRequest(padding=bytes(1 << 23)), timeout=25)
+        # lengths of lengths and the timeout's digits are the same from here on
+        empty = gate.seen.requests[0].ByteSize() - (1 << 23)
+        room = (16 << 20) - empty + more
+        request = v1.HealthCheckRequest(padding=bytes(room))
+        if passes:
+            stub.Check(request, timeout=25)
+        else:
+            with pytest.raises(warded.InvalidCall, match="16777217"):
+                stub.Check(request, timeout=25)
 
 
 def test_wait_for_ready_ends_at_its_deadline_without_grace(

@@ -7,6 +7,7 @@ import time
 import zlib
 from pathlib import Path
 
+from warded._files import Stamp, stamp_of, stat_secret
 from warded.errors import Failure, RpcError, make_error
 from warded.status import Phase, Reason, StatusCode
 
@@ -15,8 +16,6 @@ _SHAPE = re.compile(r"wd[ta]1_[0-9A-Za-z]{59}")
 _CHECK_CHARS = 6
 _MAX_BYTES = 4096
 _SETTLED_NS = 100_000_000  # an older file has surely had its last write seen
-
-Stamp = tuple[int, int, int, int] | None
 
 
 class TokenSource:
@@ -29,11 +28,13 @@ class TokenSource:
         self._path = path
         self._good: tuple[Stamp, str] = (None, "")
 
-    def token(self, stamp: Stamp) -> str:
-        """The token of the file, whose state is `stamp`.
+    def token(self) -> str:
+        """The token of the file as it is now.
 
-        Raises Unauthenticated: the file holds no token and never held one.
+        Raises Unauthenticated: the file holds no token and never held one;
+        ProfileError: it is not there, or others may read it.
         """
+        stamp = stamp_of(stat_secret(self._path))
         cached_stamp, good = self._good
         if good and stamp == cached_stamp:
             return good

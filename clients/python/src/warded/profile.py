@@ -15,9 +15,9 @@ import ssl
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from warded._endpoint import Server, parse_servers
+from warded._files import HOW_TO_MAKE, Stamp, refuse_file, stamp, stat_secret
 from warded._policy import Policy, parse_policy
 from warded._spiffe import Spiffe
 from warded._token import TokenSource
@@ -26,9 +26,6 @@ from warded.identity import IdentityError, read_client
 
 _CREDENTIAL_FILES = ("server", "ca.pem", "cert.pem", "key.pem", "policy")
 _MAX_FILE_BYTES = 1 << 20
-_HOW_TO_MAKE = "make a profile with `warded profile new NAME --scope ... --out DIR`"
-
-Stamp = tuple[int, int, int, int] | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Profile:
         self.path = Path(path)
         if not self.path.is_dir():
             raise profile_error(
-                f"{self.path}: no such folder; {_HOW_TO_MAKE}, then set "
+                f"{self.path}: no such folder; {HOW_TO_MAKE}, then set "
                 "WARDED_PROFILE to it or name it in warded.connect()"
             )
         self._tokens = TokenSource(str(self.path / "token"))
@@ -64,9 +61,7 @@ class Profile:
         A file that is empty or half written keeps the last good one.
         Raises ProfileError (readable by others), Unauthenticated (none yet).
         """
-        path = self.path / "token"
-        check_secret(path)
-        return self._tokens.token(stamp(path))
+        return self._tokens.token()
 
     def credentials(self) -> Credentials:
         """Certificate, key, CA, servers and policy as they are now.
@@ -95,11 +90,11 @@ class Profile:
         return self._last is not None and self._last[0] != self._stamps()
 
     def _stamps(self) -> tuple[Stamp, ...]:
-        return tuple(stamp(self.path / name) for name in _CREDENTIAL_FILES)
+        return tuple(stamp(str(self.path / name)) for name in _CREDENTIAL_FILES)
 
     def _is_changing(self) -> bool:
         """Certificate or key was written so lately that its twin may be on its way."""
-        seen = [stamp(self.path / name) for name in ("cert.pem", "key.pem")]
+        seen = [stamp(str(self.path / name)) for name in ("cert.pem", "key.pem")]
         newest = max((s[0] for s in seen if s is not None), default=0)
         return time.time_ns() - newest < 60 * 1_000_000_000
 
@@ -109,7 +104,7 @@ class Profile:
             with path.open("rb") as file:
                 data = file.read(_MAX_FILE_BYTES + 1)
         except OSError as error:
-            _refuse_file(path, error)
+            refuse_file(str(path), error)
         if len(data) > _MAX_FILE_BYTES:
             raise profile_error(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
         return data
@@ -127,7 +122,7 @@ class Profile:
             raise profile_error(f"{self.path / 'server'}: {error}") from error
 
     def _read_policy(self) -> Policy:
-        if stamp(self.path / "policy") is None:
+        if stamp(str(self.path / "policy")) is None:
             return Policy()
         try:
             return parse_policy(self._text("policy"))
@@ -153,7 +148,7 @@ class Profile:
                 raise ValueError("no certificate in it")
             return read_client(ssl.PEM_cert_to_DER_cert(first[start:] + found))
         except (IdentityError, ValueError) as error:
-            raise profile_error(f"{path}: {error}; {_HOW_TO_MAKE}") from error
+            raise profile_error(f"{path}: {error}; {HOW_TO_MAKE}") from error
 
     def _load_ca(self, context: ssl.SSLContext) -> None:
         path = self.path / "ca.pem"
@@ -166,53 +161,22 @@ class Profile:
 
     def _load_key(self, context: ssl.SSLContext) -> None:
         cert, key = self.path / "cert.pem", self.path / "key.pem"
-        check_secret(key)
+        stat_secret(str(key))
         try:
             context.load_cert_chain(cert, key, password=_refuse_password)
         except ssl.SSLError as error:
             raise profile_error(
                 f"{cert} and {key}: {error.reason or 'not a PEM pair'}; they must be "
-                f"one pair, in PEM, the key not encrypted; {_HOW_TO_MAKE}"
+                f"one pair, in PEM, the key not encrypted; {HOW_TO_MAKE}"
             ) from error
         except OSError as error:
-            _refuse_file(key, error)
+            refuse_file(str(key), error)
 
 
 def default_path() -> Path:
     """$WARDED_PROFILE, else ~/.config/warded/default."""
     named = os.environ.get("WARDED_PROFILE")
     return Path(named) if named else Path.home() / ".config/warded/default"
-
-
-def stamp(path: Path) -> Stamp:
-    """What changes when the file does; None: it is not there."""
-    try:
-        s = path.stat()
-    except OSError:
-        return None
-    return s.st_mtime_ns, s.st_size, s.st_ino, s.st_dev
-
-
-def check_secret(path: Path) -> None:
-    """Refuse a secret that others than its owner may read or write.
-
-    Group bits pass when root owns the file: Kubernetes mounts Secrets so (0440).
-    Raises ProfileError.
-    """
-    try:
-        s = path.stat()
-    except OSError as error:
-        _refuse_file(path, error)
-    mode = s.st_mode & 0o777
-    if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
-        raise profile_error(
-            f"{path}: mode {mode:04o} lets others at a secret; chmod 600 {path}"
-        )
-
-
-def _refuse_file(path: Path, error: OSError) -> NoReturn:
-    cure = _HOW_TO_MAKE if isinstance(error, FileNotFoundError) else "check its owner"
-    raise profile_error(f"{path}: {error.strerror or error}; {cure}") from error
 
 
 def _refuse_password() -> str:

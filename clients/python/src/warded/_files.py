@@ -1,0 +1,50 @@
+"""Files of a profile: what changes with them, and who may read a secret."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from warded.errors import profile_error
+
+HOW_TO_MAKE = "make a profile with `warded profile new NAME --scope ... --out DIR`"
+
+Stamp = tuple[int, int, int, int] | None
+"""What changes when a file does; None: it is not there."""
+
+
+def stamp(path: str) -> Stamp:
+    """The stamp of a file as it is now."""
+    try:
+        return stamp_of(os.stat(path))  # noqa: PTH116  # a call's hot path
+    except OSError:
+        return None
+
+
+def stamp_of(s: os.stat_result) -> Stamp:
+    """The stamp that a stat told."""
+    return s.st_mtime_ns, s.st_size, s.st_ino, s.st_dev
+
+
+def stat_secret(path: str) -> os.stat_result:
+    """The stat of a secret that nobody but its owner may read or write.
+
+    Group bits pass when root owns the file: Kubernetes mounts Secrets so (0440).
+    Raises ProfileError.
+    """
+    try:
+        s = os.stat(path)  # noqa: PTH116  # a call's hot path
+    except OSError as error:
+        refuse_file(path, error)
+    mode = s.st_mode & 0o777
+    if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
+        raise profile_error(
+            f"{path}: mode {mode:04o} lets others at a secret; chmod 600 {path}"
+        )
+    return s
+
+
+def refuse_file(path: str, error: OSError) -> NoReturn:
+    """Raise the ProfileError for a file that can't be read."""
+    cure = HOW_TO_MAKE if isinstance(error, FileNotFoundError) else "check its owner"
+    raise profile_error(f"{path}: {error.strerror or error}; {cure}") from error
