@@ -1,5 +1,6 @@
 /* tokctl audit query - rows that pass every filter, oldest first, page by page. */
 #include <stdio.h>
+#include <string.h>
 
 #include "store/tokctl/filters.h"
 #include "store/tokctl/views.h"
@@ -15,7 +16,7 @@ typedef struct arguments {
 
 static const struct argp_option options[] = {
     {"from", 'f', "SEQ", 0, "Begin at this row: where the last answer ended", 0},
-    {"limit", 'n', "N", 0, "At most so many rows [100]", 0},
+    {"limit", 'n', "N", 0, "At most so many rows [100]; 0: all of them", 0},
     {0},
 };
 
@@ -38,7 +39,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         args->from = wd_filters_number(state, "--from", value, INT64_MAX);
         return 0;
     case 'n':
-        args->limit = wd_filters_number(state, "--limit", value, LIMIT_MOST);
+        args->limit = strcmp(value, "0") == 0
+                          ? UINT64_MAX
+                          : wd_filters_number(state, "--limit", value, LIMIT_MOST);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -1,0 +1,222 @@
+"""tokctl audit: queries that forge nothing, and a trail that can be believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.gate import program, run
+from tests.support.store import INTEGRITY, NOT_FOUND, USAGE, Store, new_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store."""
+    return new_store(tmp_path / "store")
+
+
+# --- audit ---------------------------------------------------------------------------
+
+
+def test_audit_query_filters_and_pages(store: Store) -> None:
+    store.rows("fill", "30")
+    assert len(store.json("audit", "query", "--event", "call.end")) == 15
+    assert len(store.json("audit", "query", "--principal", "spiffe://x/a")) == 10
+    one = store.json("audit", "query", "--call", "call-3")
+    assert [row["event"] for row in one] == ["call.begin", "call.end"]
+    assert store.json("audit", "query", "--since", "+1h") == []
+    assert store.json("audit", "query", "--until", "1h") == []
+    assert len(store.json("audit", "query", "--since", "1h")) == 30
+    page = store.tokctl("audit", "query", "--limit", "7", "-o", "jsonl")
+    assert len(page.stdout.splitlines()) == 7
+    assert page.stderr == "there are more: go on with --from 8\n"
+    rest = store.json("audit", "query", "--from", "8", "--limit", "0")
+    assert [row["seq"] for row in rest] == list(range(8, 31))
+
+
+def test_audit_query_of_more_than_a_page_has_no_gap(store: Store) -> None:
+    store.rows("fill", "2500")
+    rows = store.json("audit", "query", "--limit", "2400")
+    assert [row["seq"] for row in rows] == list(range(1, 2401))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--limit", "x"),
+        ("--limit", "-1"),
+        ("--from", "0"),
+        ("--from", "99999999999999999999"),
+        ("--since", "yesterday"),
+        ("--event", "x" * 200),
+        ("--frob",),
+        ("word",),
+    ],
+)
+def test_audit_query_refuses(store: Store, words: tuple[str, ...]) -> None:
+    done = store.tokctl("audit", "query", *words, exit_status=USAGE)
+    assert done.stderr != ""
+
+
+def test_audit_tail_shows_the_newest_last(store: Store) -> None:
+    store.rows("fill", "50")
+    rows = store.json("audit", "tail", "-n", "3")
+    assert [row["seq"] for row in rows] == [48, 49, 50]
+    assert len(store.json("audit", "tail")) == 20
+    store.tokctl("audit", "tail", "-n", "1001", exit_status=USAGE)
+
+
+HOSTILE = [
+    "a\r\nseq=9 event=token.issue",
+    "\x1b]0;owned\x07\x1b[2J",
+    "'; DROP TABLE audit; --",
+    "abc\u202edef\u2028ghi",
+    "=cmd|' /C calc'!A0",
+    "tab\there\x7f",
+    "\u0085\u009b31m",
+]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_hostile_text_forges_nothing_in_any_format(store: Store, value: str) -> None:
+    store.rows("text", value)
+    table = store.tokctl("audit", "query").stdout
+    assert len(table.splitlines()) == 2
+    unsafe = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
+    assert not unsafe.search(table)
+    (row,) = store.json("audit", "query")
+    assert (row["principal"], row["tool"]) == (value, value)
+    lines = store.tokctl("audit", "query", "-o", "jsonl").stdout.split("\n")
+    assert json.loads(lines[0])["principal"] == value
+    assert lines[1:] == [""]
+    store.tokctl("audit", "verify")
+
+
+def test_numbers_keep_every_digit(store: Store) -> None:
+    store.rows("fill", "1")
+    (row,) = store.json("audit", "query")
+    assert row["bytes_in"] == 2**53 + 1
+
+
+def test_closed_pipe_is_quiet(store: Store) -> None:
+    store.rows("fill", "3000")
+    command = f"{program('tokctl')} --db {store.path} audit query --limit 0 -o jsonl | head -1"
+    done = run("sh", "-c", command)
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["seq"] == 1
+
+
+# --- verify --------------------------------------------------------------------------
+
+
+def test_claim_08_verify_says_what_it_checked(store: Store, tmp_path: Path) -> None:
+    store.rows("fill", "40")
+    report = store.json("audit", "verify")
+    assert (report["ok"], report["rows"], report["head_seq"]) == (True, 40, 40)
+    assert report["bad_seq"] == 0
+    (last,) = store.json("audit", "query", "--from", "40")
+    assert report["head_hash"] == last["hash"]
+    part = store.json("audit", "verify", "--from", "10", "--to", "19")
+    assert part["rows"] == 10
+
+
+@pytest.mark.parametrize(
+    ("statement", "fault", "row"),
+    [
+        ("UPDATE audit SET principal = 'spiffe://x/c' WHERE seq = 17", "changed", 17),
+        ("DELETE FROM audit WHERE seq = 17", "missing", 17),
+        ("DELETE FROM audit WHERE seq = 1", "missing", 1),
+    ],
+)
+def test_claim_08_verify_names_the_first_bad_row(
+    store: Store, statement: str, fault: str, row: int
+) -> None:
+    store.rows("fill", "40")
+    store.sql(statement)
+    done = store.tokctl("audit", "verify", "-o", "json", exit_status=INTEGRITY)
+    report = json.loads(done.stdout)
+    assert (report["ok"], report["fault"], report["bad_seq"]) == (False, fault, row)
+    assert f"audit row {row} " in done.stderr
+
+
+def test_claim_08_two_swapped_rows_are_found(store: Store) -> None:
+    store.rows("fill", "40")
+    store.sql("UPDATE audit SET seq = -seq WHERE seq IN (20, 21)")
+    store.sql("UPDATE audit SET seq = 41 + seq WHERE seq < 0")
+    done = store.tokctl("audit", "verify", exit_status=INTEGRITY)
+    assert "audit row 20 was changed" in done.stderr
+
+
+def test_claim_08_cut_tail_is_found_with_witnesses(store: Store, tmp_path: Path) -> None:
+    store.rows("fill", "40")
+    heads = tmp_path / "heads"
+    heads.mkdir()
+    rows = store.json("audit", "query")
+    torn = f"39 {rows[38]['hash'][:30]}"  # was being written
+    (heads / "1.heads").write_text(f"# seen\n12 {rows[11]['hash']}\n\n{torn}")
+    (heads / "2.heads").write_text(f"30 {rows[29]['hash'].upper()}\n")
+    (heads / "folder").mkdir()
+    assert store.json("audit", "verify", "--witness", str(heads))["witnessed"] == 2
+    store.sql("DELETE FROM audit WHERE seq > 25")
+    assert store.json("audit", "verify")["ok"]
+    done = store.tokctl("audit", "verify", "--witness", str(heads), exit_status=INTEGRITY)
+    assert "audit row 26 is missing and everything after it" in done.stderr
+
+
+def test_witness_of_another_history_is_a_fork(store: Store, tmp_path: Path) -> None:
+    store.rows("fill", "5")
+    witness = tmp_path / "witness"
+    witness.write_text("3 " + "0" * 64 + "\n")
+    done = store.tokctl("audit", "verify", "-w", str(witness), exit_status=INTEGRITY)
+    assert "audit row 3 is not the row that a witness has seen" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["x", "3", "3 00", "-3 " + "0" * 64, "3  " + "0" * 64])
+def test_witness_that_is_none_is_refused_by_line(
+    store: Store, tmp_path: Path, line: str
+) -> None:
+    witness = tmp_path / "witness"
+    witness.write_text("# head\n" + line + "\n")
+    done = store.tokctl("audit", "verify", "-w", str(witness), exit_status=USAGE)
+    assert f"{witness}:2:" in done.stderr
+
+
+def test_witness_that_is_not_there_is_not_found(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("absent", "empty"):
+        words = ("audit", "verify", "-w", str(tmp_path / name))
+        store.tokctl(*words, exit_status=NOT_FOUND)
+
+
+# --- kill -9 -------------------------------------------------------------------------
+
+KILLS = 200 if os.environ.get("WARDED_LONG") else 20
+
+
+def test_claim_08_kill_9_loses_no_acknowledged_row(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    witness = tmp_path / "witness"
+    witness.touch()
+    command = [program("store_rows"), store.path, "run"]
+    for number in range(KILLS):
+        acknowledged = 0
+        with (
+            witness.open("a") as keep,
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer,
+        ):
+            assert writer.stdout is not None
+            for line in writer.stdout:
+                keep.write(line if line.endswith("\n") else "")
+                acknowledged += 1
+                if acknowledged == 50 + 37 * number % 400:
+                    writer.send_signal(signal.SIGKILL)
+        assert acknowledged >= 50, "the writer ended by itself"
+    report = store.json("audit", "verify", "--witness", str(witness))
+    assert report["ok"]
+    assert report["witnessed"] == len(witness.read_text().splitlines())

@@ -1,0 +1,138 @@
+/* store_rows - a store for tests of programs: made, filled, held, or written until killed.
+ *
+ *     store_rows DIR fill N    make it if need be, append N rows, end
+ *     store_rows DIR text T    append one row whose principal, event's detail and tool
+ *                              are T
+ *     store_rows DIR hold      open it, say "ready", keep it until standard input ends
+ *     store_rows DIR run       append for ever, 64 rows at a time; for each acknowledged
+ *                              row a line "SEQ HEXHASH" of the head that acknowledged it,
+ *                              which is the form of a witness
+ * Exit status 1, with the reason: the store could not be opened or written. */
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/c/sha256.h"
+#include "store/audit.h"
+#include "store/writer.h"
+
+#define IN_FLIGHT 64
+
+typedef struct row_job {
+    wd_store_job job; /* first */
+    wd_store *store;
+    sem_t *free; /* posted when the job may be used again */
+    bool busy;
+    wd_audit_row row;
+} row_job;
+
+static int die(const wd_error *err)
+{
+    (void)fprintf(stderr, "store_rows: %s\n", err->msg);
+    return 1;
+}
+
+static wd_status apply(wd_store *store, wd_store_job *job, wd_error *err)
+{
+    return wd_audit_append(store, &((row_job *)job)->row, err);
+}
+
+static int append(wd_store *store, const wd_audit_row *row)
+{
+    row_job job = {.job.apply = apply, .row = *row};
+    wd_error err = {0};
+    return wd_store_run(store, &job.job, &err) == WD_OK ? 0 : die(&err);
+}
+
+static int fill(wd_store *store, const char *count)
+{
+    long n = strtol(count, NULL, 10);
+    for (long i = 0; i < n; i++) {
+        char call[32];
+        (void)snprintf(call, sizeof(call), "call-%ld", i / 2);
+        wd_audit_row row = {.event = i % 2 == 0 ? "call.begin" : "call.end",
+                            .outcome = i % 2 == 0 ? NULL : "ok",
+                            .principal = i % 3 == 0 ? "spiffe://x/a" : "spiffe://x/b",
+                            .call_id = call,
+                            .bytes_in = (1ULL << 53) + 1};
+        if (append(store, &row) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int text(wd_store *store, const char *value)
+{
+    wd_audit_row row = {
+        .event = "auth", .principal = value, .detail = value, .tool = value};
+    return append(store, &row);
+}
+
+static int hold(void)
+{
+    char byte = 0;
+    (void)puts("ready");
+    (void)fflush(stdout);
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        continue;
+    return 0;
+}
+
+static void done(wd_store_job *job)
+{
+    row_job *own = (row_job *)job;
+    wd_head head = wd_audit_head(own->store);
+    char hash[WD_SHA256_HEX_BYTES];
+    wd_hex((wd_span){head.hash, sizeof(head.hash)}, hash);
+    if (job->status == WD_OK)
+        (void)dprintf(STDOUT_FILENO, "%llu %s\n", (unsigned long long)head.seq, hash);
+    __atomic_store_n(&own->busy, false, __ATOMIC_RELEASE);
+    (void)sem_post(own->free);
+}
+
+static int run(wd_store *store)
+{
+    static row_job jobs[IN_FLIGHT];
+    wd_writer *writer = NULL;
+    wd_error err = {0};
+    sem_t free_jobs;
+    if (sem_init(&free_jobs, 0, IN_FLIGHT) != 0 ||
+        wd_writer_start(store, &writer, &err) != WD_OK)
+        return die(&err);
+    for (size_t i = 0;; i = (i + 1) % IN_FLIGHT) {
+        if (__atomic_load_n(&jobs[i].busy, __ATOMIC_ACQUIRE))
+            continue;
+        (void)sem_wait(&free_jobs);
+        jobs[i] = (row_job){.job = {.apply = apply, .done = done},
+                            .store = store,
+                            .free = &free_jobs,
+                            .busy = true,
+                            .row = {.event = "call.begin"}};
+        wd_writer_submit(writer, &jobs[i].job);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    WD_AUTO(wd_store) *store = NULL;
+    wd_error err = {0};
+    if (argc < 3 || argc > 4) {
+        (void)fprintf(stderr, "usage: store_rows DIR fill N|text T|hold|run\n");
+        return 2;
+    }
+    wd_store_options options = {
+        .dir = argv[1], .create = true, .reserve_bytes = 1 << 20};
+    if (wd_store_open(&options, &store, &err) != WD_OK)
+        return die(&err);
+    if (strcmp(argv[2], "hold") == 0)
+        return hold();
+    if (strcmp(argv[2], "run") == 0)
+        return run(store);
+    if (argc == 4 && strcmp(argv[2], "fill") == 0)
+        return fill(store, argv[3]);
+    if (argc == 4 && strcmp(argv[2], "text") == 0)
+        return text(store, argv[3]);
+    return 2;
+}
