@@ -75,6 +75,9 @@ void wd_link_post(wd_link *link, wd_task *task);
 /* Send a job, or end it as UNAVAILABLE. `done` comes later, once. */
 void wd_link_run(wd_link *link, wd_exec_job *job);
 
+/* Free an answer; NULL is fine. */
+void wd_exec_done_free(Warded__Exec__V1__Done *done);
+
 /* Ask for the job's end; `done` comes as ever. A job that has ended: ignored. */
 void wd_link_cancel(wd_link *link, wd_exec_job *job);
 

@@ -36,10 +36,9 @@ typedef void wd_exec_hear(void *arg, Warded__Exec__V1__ToGate *message);
 WD_MUST_USE wd_status wd_exec_wire_read(wd_exec_wire *wire, wd_exec_hear *hear,
                                         void *arg, wd_error *err);
 
-/* Take a part out of a message; freed by the functions below. */
+/* Take a part out of a message; freed by wd_exec_ready_free and wd_exec_done_free. */
 Warded__Exec__V1__Ready *wd_exec_steal_ready(Warded__Exec__V1__ToGate *message);
 Warded__Exec__V1__Done *wd_exec_steal_done(Warded__Exec__V1__ToGate *message);
-void wd_exec_ready_free(Warded__Exec__V1__Ready *ready);
-void wd_exec_done_free(Warded__Exec__V1__Done *done); /* NULL is fine, for both */
+void wd_exec_ready_free(Warded__Exec__V1__Ready *ready); /* NULL is fine */
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "proto/c/sha256.h"
-#include "server/executor_wire.h"
 #include "server/parts.h"
 #include "server/policy.h"
 #include "server/service/item_check.h"

@@ -1,0 +1,208 @@
+/* A call id is used once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/c/uuid.h"
+#include "server/call_ids.h"
+
+#define NOW 1800000000000LL
+
+static const uint8_t digest_a[WD_SHA256_BYTES] = {1};
+static const uint8_t digest_b[WD_SHA256_BYTES] = {2};
+
+typedef struct id {
+    uint8_t bytes[WD_CALL_ID_BYTES];
+} id;
+
+static id at(int64_t ms)
+{
+    id made;
+    wd_uuid7_make(ms, made.bytes);
+    return made;
+}
+
+static wd_claim claim_at(wd_call_ids *ids, id which, const uint8_t *digest, int64_t now)
+{
+    int64_t floor_ms = 0;
+    return wd_call_ids_claim(ids, which.bytes, digest, now, &floor_ms);
+}
+
+static wd_claim claim(wd_call_ids *ids, id which)
+{
+    return claim_at(ids, which, digest_a, NOW);
+}
+
+static void an_unknown_id_is_taken_by_its_time(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+        wd_claim want;
+    } cases[] = {
+        {"now", NOW, WD_CLAIM_OK},
+        {"15 minutes back", NOW - WD_CALL_FLOOR_MS, WD_CLAIM_OK},
+        {"a millisecond older", NOW - WD_CALL_FLOOR_MS - 1, WD_CLAIM_EXPIRED},
+        {"an hour old", NOW - 3600000, WD_CLAIM_EXPIRED},
+        {"of 1970", 0, WD_CLAIM_EXPIRED},
+        {"a minute ahead", NOW + WD_CALL_AHEAD_MS, WD_CLAIM_OK},
+        {"a millisecond more", NOW + WD_CALL_AHEAD_MS + 1, WD_CLAIM_AHEAD},
+        {"an hour ahead", NOW + 3600000, WD_CLAIM_AHEAD},
+        {"of the year 10889", (1LL << 48) - 1, WD_CLAIM_AHEAD},
+    };
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("  %s\n", cases[i].name);
+        assert_int_equal(claim(ids, at(cases[i].ms)), cases[i].want);
+    }
+}
+
+static void a_known_id_is_answered_from_its_entry(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    id x = at(NOW);
+
+    (void)state;
+    assert_int_equal(claim(ids, x), WD_CLAIM_OK);
+    assert_int_equal(claim(ids, x), WD_CLAIM_RUNNING);
+    assert_int_equal(claim_at(ids, x, digest_b, NOW), WD_CLAIM_REUSED);
+    wd_call_ids_end(ids, x.bytes);
+    assert_int_equal(claim(ids, x), WD_CLAIM_ENDED);
+    assert_int_equal(claim_at(ids, x, digest_b, NOW), WD_CLAIM_REUSED);
+}
+
+static void a_known_id_does_not_meet_the_floor(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    id x = at(NOW);
+
+    (void)state;
+    assert_int_equal(claim(ids, x), WD_CLAIM_OK);
+    assert_int_equal(claim_at(ids, x, digest_a, NOW + 3600000), WD_CLAIM_RUNNING);
+}
+
+static void an_id_that_never_ran_is_free_again(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    id x = at(NOW);
+
+    (void)state;
+    assert_int_equal(claim(ids, x), WD_CLAIM_OK);
+    wd_call_ids_forget(ids, x.bytes);
+    assert_int_equal(wd_call_ids_count(ids), 0);
+    assert_int_equal(claim_at(ids, x, digest_b, NOW), WD_CLAIM_OK);
+}
+
+static void what_is_evicted_raises_the_floor(void **state)
+{
+    enum { CAPACITY = 8 };
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    id first = at(NOW - 1000);
+    int64_t floor_ms = 0;
+
+    (void)state;
+    assert_int_equal(claim(ids, first), WD_CLAIM_OK);
+    wd_call_ids_end(ids, first.bytes);
+    for (int i = 1; i < CAPACITY; i++)
+        assert_int_equal(claim(ids, at(NOW + i)), WD_CLAIM_OK);
+    assert_int_equal(claim(ids, first), WD_CLAIM_ENDED);
+    assert_int_equal(claim(ids, at(NOW + CAPACITY)), WD_CLAIM_OK); /* evicts it */
+    assert_int_equal(wd_call_ids_claim(ids, first.bytes, digest_a, NOW, &floor_ms),
+                     WD_CLAIM_EXPIRED);
+    assert_int_equal(floor_ms, NOW - 999);
+}
+
+static void running_calls_are_never_evicted(void **state)
+{
+    enum { CAPACITY = 8 };
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    id running[CAPACITY];
+
+    (void)state;
+    for (int i = 0; i < CAPACITY; i++) {
+        running[i] = at(NOW - 1000 + i);
+        assert_int_equal(claim(ids, running[i]), WD_CLAIM_OK);
+    }
+    assert_int_equal(claim(ids, at(NOW)), WD_CLAIM_FULL);
+    for (int i = 0; i < CAPACITY; i++)
+        assert_int_equal(claim(ids, running[i]), WD_CLAIM_RUNNING);
+    wd_call_ids_end(ids, running[3].bytes);
+    assert_int_equal(claim(ids, at(NOW)), WD_CLAIM_OK);
+}
+
+static void ended_ids_are_dropped_when_they_meet_the_floor(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    int64_t later = NOW + WD_CALL_FLOOR_MS + 1;
+    id x = at(NOW);
+
+    (void)state;
+    assert_int_equal(claim(ids, x), WD_CLAIM_OK);
+    wd_call_ids_end(ids, x.bytes);
+    assert_int_equal(claim_at(ids, at(later), digest_a, later), WD_CLAIM_OK);
+    assert_int_equal(wd_call_ids_count(ids), 1);
+    assert_int_equal(claim_at(ids, x, digest_a, later), WD_CLAIM_EXPIRED);
+}
+
+static void what_the_trail_tells_is_known(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    id ended = at(NOW - 5);
+    id cut = at(NOW - 4);
+
+    (void)state;
+    wd_call_ids_restore(ids, ended.bytes, true);
+    wd_call_ids_restore(ids, ended.bytes, false); /* an older row of it */
+    wd_call_ids_restore(ids, cut.bytes, false);
+    assert_int_equal(claim(ids, ended), WD_CLAIM_ENDED);
+    assert_int_equal(claim_at(ids, ended, digest_b, NOW), WD_CLAIM_ENDED);
+    assert_int_equal(claim(ids, cut), WD_CLAIM_CUT);
+}
+
+/* Many ids, forgotten and ended in turn, against a plain list. */
+static void the_table_agrees_with_a_plain_list(void **state)
+{
+    enum { N = 5000 };
+    static id all[N];
+    atomic_size_t total = 0;
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(2 * N, &total);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        all[i] = at(NOW + i % 100);
+        assert_int_equal(claim(ids, all[i]), WD_CLAIM_OK);
+        if (i % 3 == 0)
+            wd_call_ids_forget(ids, all[i].bytes);
+        else if (i % 3 == 1)
+            wd_call_ids_end(ids, all[i].bytes);
+    }
+    for (int i = 0; i < N; i++) {
+        wd_claim want = i % 3 == 1 ? WD_CLAIM_ENDED : WD_CLAIM_RUNNING;
+        if (i % 3 != 0)
+            assert_int_equal(claim(ids, all[i]), want);
+    }
+    assert_int_equal(wd_call_ids_count(ids), N - (N + 2) / 3);
+    assert_int_equal(atomic_load(&total), wd_call_ids_count(ids));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unknown_id_is_taken_by_its_time),
+        cmocka_unit_test(a_known_id_is_answered_from_its_entry),
+        cmocka_unit_test(a_known_id_does_not_meet_the_floor),
+        cmocka_unit_test(an_id_that_never_ran_is_free_again),
+        cmocka_unit_test(what_is_evicted_raises_the_floor),
+        cmocka_unit_test(running_calls_are_never_evicted),
+        cmocka_unit_test(ended_ids_are_dropped_when_they_meet_the_floor),
+        cmocka_unit_test(what_the_trail_tells_is_known),
+        cmocka_unit_test(the_table_agrees_with_a_plain_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* Whatever stage fails, in whatever way, the service does not run or the reply is an
+ * error, and the record is written; if that can't be written, the service does not run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/pipeline.h"
+#include "server/stages.h"
+
+/* How the chosen stage ends. */
+typedef enum way {
+    WELL,
+    FAILS,        /* FAILED, with its reason */
+    FAILS_MUTELY, /* FAILED, and *err untouched */
+    SAYS_OK,      /* FAILED, and *err says OK */
+    UNKNOWN,      /* a number that no step has */
+    UNKNOWN_NEGATIVE,
+    PARKS_AND_FAILS,
+    PARKS_AND_UNKNOWN,
+    ASSERTS,
+} way;
+
+static char ran[16]; /* first letters of the stages that ran, in order */
+static char chosen;  /* letter of the stage that does not go well, or 0 */
+static way how;
+static wd_call *parked; /* given away; the test resumes it */
+static bool abandoned;
+static wd_reason replied; /* what the reply stage saw */
+
+static void fill(wd_error *err)
+{
+    (void)wd_refuse(err, WD_REASON_QUOTA, "told to fail");
+}
+
+static wd_step note(char letter, wd_call *call, wd_error *err)
+{
+    ran[strlen(ran)] = letter;
+    if (letter != chosen)
+        return WD_NEXT;
+    switch (how) {
+    case WELL:
+        return WD_NEXT;
+    case FAILS:
+        fill(err);
+        return WD_FAILED;
+    case FAILS_MUTELY:
+        return WD_FAILED;
+    case SAYS_OK:
+        *err = (wd_error){.status = WD_OK, .reason = WD_REASON_QUOTA};
+        return WD_FAILED;
+    case UNKNOWN:
+        return (wd_step)77;
+    case UNKNOWN_NEGATIVE:
+        return (wd_step)-1;
+    case PARKS_AND_FAILS:
+    case PARKS_AND_UNKNOWN:
+        parked = call;
+        return WD_PARKED;
+    case ASSERTS:
+        WD_ASSERT(letter == 0);
+        return WD_NEXT;
+    }
+    return WD_NEXT;
+}
+
+#define FAKE(function, letter)                                                         \
+    wd_step function(wd_call *call, wd_error *err)                                     \
+    {                                                                                  \
+        return note(letter, call, err);                                                \
+    }
+
+FAKE(wd_wire_decode, 'w')
+FAKE(wd_dispatch_find, 'd')
+FAKE(wd_auth_check, 'a')
+FAKE(wd_policy_check, 'p')
+FAKE(wd_dedupe_claim, 'D')
+FAKE(wd_audit_begin, 'A')
+FAKE(wd_service_run, 's')
+FAKE(wd_outcome_write, 'o')
+
+wd_step wd_reply_send(wd_call *call, wd_error *err)
+{
+    replied = call->error.reason;
+    return note('r', call, err);
+}
+
+void wd_call_abandon(wd_call *call)
+{
+    (void)call;
+    abandoned = true;
+}
+
+static void resume_parked(void)
+{
+    wd_call *call = parked;
+    wd_error err;
+
+    parked = NULL;
+    fill(&err);
+    wd_pipeline_resume(call, how == PARKS_AND_FAILS ? WD_FAILED : (wd_step)42, &err);
+}
+
+static void run(wd_call *call, char stage, way the_way)
+{
+    memset(ran, 0, sizeof(ran));
+    memset(call, 0, sizeof(*call));
+    chosen = stage;
+    how = the_way;
+    abandoned = false;
+    parked = NULL;
+    replied = WD_REASON_NONE;
+    wd_pipeline_start(call);
+    if (parked != NULL)
+        resume_parked();
+}
+
+static const struct {
+    const char *name;
+    char stage;
+    const char *want; /* the stages that run */
+} failures[] = {
+    {"wire", 'w', "wAor"},         {"dispatch", 'd', "wdAor"},
+    {"auth", 'a', "wdaAor"},       {"policy", 'p', "wdapAor"},
+    {"dedupe", 'D', "wdapDAor"},   {"audit: no service", 'A', "wdapDAor"},
+    {"service", 's', "wdapDAsor"}, {"outcome", 'o', "wdapDAsor"},
+};
+
+static const struct {
+    const char *name;
+    way way;
+    wd_reason want; /* what the caller is told */
+} ways[] = {
+    {"fails", FAILS, WD_REASON_QUOTA},
+    {"fails without a word", FAILS_MUTELY, WD_REASON_BUG},
+    {"fails and says OK", SAYS_OK, WD_REASON_BUG},
+    {"returns an unknown number", UNKNOWN, WD_REASON_BUG},
+    {"returns a negative number", UNKNOWN_NEGATIVE, WD_REASON_BUG},
+    {"parks, then fails", PARKS_AND_FAILS, WD_REASON_QUOTA},
+    {"parks, then an unknown number", PARKS_AND_UNKNOWN, WD_REASON_QUOTA},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static void claim_09_whatever_stage_fails_the_gate_fails_closed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(failures); i++) {
+        for (size_t k = 0; k < COUNT(ways); k++) {
+            wd_call call;
+            print_message("  %s %s\n", failures[i].name, ways[k].name);
+            run(&call, failures[i].stage, ways[k].way);
+            assert_string_equal(ran, failures[i].want);
+            assert_int_not_equal(call.error.status, WD_OK);
+            assert_int_equal(call.error.reason, ways[k].want);
+            assert_int_equal(replied, ways[k].want);
+            assert_true(call.error.msg[0] != '\0');
+        }
+    }
+}
+
+static void claim_09_a_reply_that_fails_is_given_up_not_sent_as_success(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(ways); k++) {
+        wd_call call;
+        run(&call, 'r', ways[k].way);
+        assert_string_equal(ran, "wdapDAsor");
+        assert_int_not_equal(call.error.status, WD_OK);
+        assert_true(abandoned);
+    }
+}
+
+static void all_well_runs_every_stage_once_in_order(void **state)
+{
+    wd_call call;
+    (void)state;
+
+    run(&call, 0, WELL);
+    assert_string_equal(ran, "wdapDAsor");
+    assert_int_equal(call.error.status, WD_OK);
+    assert_true(abandoned); /* the fake reply did not park */
+}
+
+static void the_first_failure_is_kept(void **state)
+{
+    wd_call call;
+    (void)state;
+
+    memset(&call, 0, sizeof(call));
+    memset(ran, 0, sizeof(ran));
+    (void)wd_refuse(&call.error, WD_REASON_TOKEN_REVOKED, "before");
+    chosen = 'o';
+    how = FAILS;
+    wd_pipeline_start(&call);
+    assert_string_equal(ran, "Aor");
+    assert_int_equal(call.error.reason, WD_REASON_TOKEN_REVOKED);
+}
+
+static void a_parked_call_is_not_touched_until_it_is_resumed(void **state)
+{
+    wd_call call;
+    wd_call before;
+    (void)state;
+
+    memset(ran, 0, sizeof(ran));
+    memset(&call, 0, sizeof(call));
+    chosen = 's';
+    how = PARKS_AND_FAILS;
+    wd_pipeline_start(&call);
+    assert_string_equal(ran, "wdapDAs");
+    memcpy(&before, &call, sizeof(call));
+    assert_memory_equal(&before, parked, sizeof(call));
+    resume_parked();
+    assert_string_equal(ran, "wdapDAsor");
+}
+
+/* In a child, since the process ends. */
+static void claim_09_a_failed_assertion_ends_the_process(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(failures); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            wd_call call;
+            (void)freopen("/dev/null", "w", stderr);
+            run(&call, failures[i].stage, ASSERTS);
+            _exit(0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+}
+
+static void every_stage_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(wd_pipeline_stage_name(0), "wire");
+    assert_string_equal(wd_pipeline_stage_name(8), "reply");
+    assert_null(wd_pipeline_stage_name(9));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claim_09_whatever_stage_fails_the_gate_fails_closed),
+        cmocka_unit_test(claim_09_a_reply_that_fails_is_given_up_not_sent_as_success),
+        cmocka_unit_test(all_well_runs_every_stage_once_in_order),
+        cmocka_unit_test(the_first_failure_is_kept),
+        cmocka_unit_test(a_parked_call_is_not_touched_until_it_is_resumed),
+        cmocka_unit_test(claim_09_a_failed_assertion_ends_the_process),
+        cmocka_unit_test(every_stage_has_a_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
