@@ -206,6 +206,6 @@ void wd_child_describe(const wd_child *child, int64_t now_ms, char *out, size_t 
                         name, child->starts, name, now_ms - child->since_ms, name);
     size_t at = used > 0 && (size_t)used < size ? (size_t)used : 0;
     for (const char *c = child->reason; *c != '\0' && at + 2 < size; c++)
-        out[at++] = *c >= ' ' && *c <= '~' ? *c : ' ';
+        out[at++] = (char)(*c >= ' ' && *c <= '~' ? *c : ' ');
     (void)snprintf(out + at, size - at, "\n");
 }

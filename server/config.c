@@ -55,8 +55,9 @@ static wd_status set_keys(const loader *l, void *object, size_t tool, bool of_to
         else if (wd_yaml_has_tools(l->yaml))
             cell = wd_yaml_tool_cell(l->yaml, tool, i);
         const char *culprit = NULL;
+        const wd_written written = {cell, l->folder};
         wd_status status =
-            wd_value_set(&l->keys[i], cell, l->folder, object, &culprit, l->err);
+            wd_value_set(&l->keys[i], &written, object, &culprit, l->err);
         if (status != WD_OK)
             return locate(l, culprit, status);
     }

@@ -52,7 +52,9 @@ wd_status wd_url_parse(const char *url, char **ret_host, uint16_t *ret_port,
         return wd_fail(err, WD_INVALID_ARGUMENT, "\"%.100s\": " URL_ALLOWED, url);
     const char *host = url + sizeof(scheme) - 1;
     const char *colon = strrchr(host, ':');
-    size_t length = colon != NULL ? (size_t)(colon - host) : 0;
+    if (colon == NULL)
+        return wd_fail(err, WD_INVALID_ARGUMENT, "\"%.100s\": " URL_ALLOWED, url);
+    size_t length = (size_t)(colon - host);
     bool brackets = length > 2 && host[0] == '[' && host[length - 1] == ']';
     if (brackets) {
         host++;
@@ -229,7 +231,7 @@ wd_status wd_tool_default(wd_tool_config *tool, wd_error *err)
             continue;
         if (strcmp(keys[i].name, "tools[].name") == 0)
             cell.text = name;
-        WD_TRY(wd_value_set(&keys[i], &cell, "/", tool, &culprit, err));
+        WD_TRY(wd_value_set(&keys[i], &(wd_written){&cell, "/"}, tool, &culprit, err));
     }
     return WD_OK;
 }

@@ -12,6 +12,7 @@
 static cyaml_schema_value_t text_value(void)
 {
     return (cyaml_schema_value_t){
+        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags */
         CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, WD_YAML_VALUE_BYTES)};
 }
 
@@ -19,10 +20,12 @@ static cyaml_schema_value_t list_value(wd_schema *y, cyaml_schema_value_t entry)
 {
     cyaml_schema_value_t *kept = &y->entries[y->n_entries++];
     *kept = entry;
-    return (cyaml_schema_value_t){.type = CYAML_SEQUENCE,
-                                  .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-                                  .data_size = kept->data_size,
-                                  .sequence = {kept, 1, WD_YAML_LIST_ENTRIES}};
+    return (cyaml_schema_value_t){
+        .type = CYAML_SEQUENCE,
+        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags */
+        .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+        .data_size = kept->data_size,
+        .sequence = {kept, 1, WD_YAML_LIST_ENTRIES}};
 }
 
 static cyaml_schema_field_t leaf_field(wd_schema *y, const wd_key *key, size_t index,
@@ -110,15 +113,15 @@ static const cyaml_schema_field_t *make_fields(wd_schema *y, const char *prefix)
     return kept;
 }
 
-void wd_schema_init(wd_schema *y)
+void wd_schema_init(wd_schema *schema)
 {
-    memset(y, 0, sizeof(*y));
-    (void)wd_config_keys(&y->n_keys);
-    y->fields = calloc(y->n_keys * 3, sizeof(*y->fields));
-    y->entries = calloc(y->n_keys, sizeof(*y->entries));
-    WD_ASSERT(y->fields != NULL && y->entries != NULL);
-    y->top = group_value(y, "");
-    y->top.flags = CYAML_FLAG_POINTER;
+    memset(schema, 0, sizeof(*schema));
+    (void)wd_config_keys(&schema->n_keys);
+    schema->fields = calloc(schema->n_keys * 3, sizeof(*schema->fields));
+    schema->entries = calloc(schema->n_keys, sizeof(*schema->entries));
+    WD_ASSERT(schema->fields != NULL && schema->entries != NULL);
+    schema->top = group_value(schema, "");
+    schema->top.flags = CYAML_FLAG_POINTER;
 }
 
 static void free_names(cyaml_schema_field_t *fields, size_t n)
@@ -136,9 +139,9 @@ static void free_names(cyaml_schema_field_t *fields, size_t n)
     }
 }
 
-void wd_schema_done(wd_schema *y)
+void wd_schema_done(wd_schema *schema)
 {
-    free_names(y->fields, y->n_fields);
-    free(y->fields);
-    free(y->entries);
+    free_names(schema->fields, schema->n_fields);
+    free(schema->fields);
+    free(schema->entries);
 }

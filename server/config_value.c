@@ -139,10 +139,11 @@ static wd_status set_scalar(const wd_key *key, const char *text, const char *fol
     return wd_fail(err, WD_INTERNAL, "%s: not a scalar", key->name);
 }
 
-wd_status wd_value_set(const wd_key *key, const wd_cell *cell, const char *folder,
-                       void *object, const char **ret_culprit, wd_error *err)
+wd_status wd_value_set(const wd_key *key, const wd_written *written, void *object,
+                       const char **ret_culprit, wd_error *err)
 {
     void *at = member(key, object);
+    const wd_cell *cell = written->cell;
     wd_value_clear(key, object);
     if (key->type == WD_KEY_TEXTS && cell->items != NULL)
         return set_texts(key, cell, at, ret_culprit, err);
@@ -150,13 +151,13 @@ wd_status wd_value_set(const wd_key *key, const wd_cell *cell, const char *folde
         return set_default_texts(key, at, err);
     *ret_culprit = cell->text;
     if (cell->text != NULL)
-        return set_scalar(key, cell->text, folder, at, err);
+        return set_scalar(key, cell->text, written->folder, at, err);
     if (key->default_text[0] == '\0' && key->type == WD_KEY_UINT)
         return WD_OK; /* a tool's limit: 0 until the defaults are known */
     if (key->default_text[0] == '\0' && key->min > 0)
         return wd_fail(err, WD_INVALID_ARGUMENT, "%s: missing; it has no default",
                        key->name);
-    return set_scalar(key, key->default_text, folder, at, err);
+    return set_scalar(key, key->default_text, written->folder, at, err);
 }
 
 void wd_value_clear(const wd_key *key, void *object)

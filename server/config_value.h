@@ -8,12 +8,18 @@
 #include "server/config_keys.h"
 #include "server/config_yaml.h"
 
-/* Convert `cell`, or the key's default when it is empty, and put it at key->offset of
- * `object`. Relative paths are put under `folder`. *ret_culprit is the text refused.
+/* A value as the file has it; both borrowed. */
+typedef struct wd_written {
+    const wd_cell *cell; /* empty: the key's default holds */
+    const char *folder;  /* relative paths are put under it */
+} wd_written;
+
+/* Convert what is written and put it at key->offset of `object`. *ret_culprit is the
+ * text that was refused, to find its line by.
  * Errors: INVALID_ARGUMENT "KEY: VALUE: allowed: ..." without file and line */
-WD_MUST_USE wd_status wd_value_set(const wd_key *key, const wd_cell *cell,
-                                   const char *folder, void *object,
-                                   const char **ret_culprit, wd_error *err);
+WD_MUST_USE wd_status wd_value_set(const wd_key *key, const wd_written *written,
+                                   void *object, const char **ret_culprit,
+                                   wd_error *err);
 
 /* Free the member of `key`. */
 void wd_value_clear(const wd_key *key, void *object);

@@ -32,25 +32,39 @@ struct wd_yaml {
 
 /* --- what libcyaml tells ------------------------------------------------------------ */
 
-/* libcyaml counts a list's entries from 1, we from 0. */
+/* The text between two marks of a backtrace's line; "" when they are not there. */
+static void cut_out(const char *text, const char *from, char until, char *out,
+                    size_t size)
+{
+    const char *start = strstr(text, from);
+    out[0] = '\0';
+    if (start == NULL)
+        return;
+    start += strlen(from);
+    const char *end = strchr(start, until);
+    if (end != NULL && (size_t)(end - start) < size)
+        (void)snprintf(out, size, "%.*s", (int)(end - start), start);
+}
+
+/* "  in mapping field 'NAME' (line: N, column: N)", "  in sequence entry 'N' (...",
+ * "  in mapping (...". A list's entries are counted from 1 there, from 0 here. */
 static void keep_step(problem *p, const char *text)
 {
-    char name[64] = "";
-    size_t line = 0;
-    unsigned entry = 0;
+    char number[24];
+    char entry[24];
     if (p->n_steps == PATH_STEPS)
         return;
     char *step = p->steps[p->n_steps];
-    if (sscanf(text, " in mapping field '%63[^']' (line: %zu", name, &line) == 2)
-        (void)snprintf(step, sizeof(p->steps[0]), "%s", name);
-    else if (sscanf(text, " in sequence entry '%u' (line: %zu", &entry, &line) == 2)
-        (void)snprintf(step, sizeof(p->steps[0]), "[%u]", entry > 0 ? entry - 1 : 0);
-    else if (sscanf(text, " in mapping (line: %zu", &line) != 1)
-        return;
+    cut_out(text, "field '", '\'', step, sizeof(p->steps[0]));
+    cut_out(text, "entry '", '\'', entry, sizeof(entry));
+    cut_out(text, "(line: ", ',', number, sizeof(number));
+    unsigned long count = strtoul(entry, NULL, 10);
+    if (entry[0] != '\0')
+        (void)snprintf(step, sizeof(p->steps[0]), "[%lu]", count > 0 ? count - 1 : 0);
     if (*step != '\0')
         p->n_steps++;
     if (p->line == 0)
-        p->line = line;
+        p->line = strtoul(number, NULL, 10);
 }
 
 __attribute__((format(printf, 3, 0))) static void on_log(cyaml_log_t level, void *ctx,
@@ -278,7 +292,9 @@ size_t wd_yaml_tools(const wd_yaml *yaml)
 
 const wd_cell *wd_yaml_tool_cell(const wd_yaml *yaml, size_t tool, size_t key)
 {
-    const wd_cell *tools = (const wd_cell *)(const void *)tools_cell(yaml)->items;
+    /* What libcyaml put there is no list of texts. */
+    const void *tools_data = tools_cell(yaml)->items;
+    const wd_cell *tools = tools_data;
     return &tools[tool * yaml->schema.n_keys + key];
 }
 

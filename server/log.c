@@ -10,6 +10,7 @@
 #define LOG_SETUP(format, threshold) ((unsigned)(format) << 8 | (unsigned)(threshold))
 
 /* Form and threshold in one word, so that a reload is seen whole. */
+/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables) */
 static atomic_uint log_setup = LOG_SETUP(WD_LOG_TEXT, WD_LOG_INFO);
 
 static const struct {
@@ -23,13 +24,13 @@ static const struct {
 };
 
 /* A line that grows up to its room; what no longer fits is dropped. */
-typedef struct line {
+typedef struct line_room {
     char *out;
     size_t size; /* usable bytes, the newline and the NUL set aside */
     size_t used;
-} line;
+} line_room;
 
-static void put(line *l, const char *text, size_t length)
+static void put(line_room *l, const char *text, size_t length)
 {
     size_t room = l->size - l->used;
     if (length > room)
@@ -38,7 +39,8 @@ static void put(line *l, const char *text, size_t length)
     l->used += length;
 }
 
-__attribute__((format(printf, 2, 3))) static void putf(line *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void putf(line_room *l, const char *fmt,
+                                                       ...)
 {
     char text[64];
     va_list args;
@@ -61,7 +63,7 @@ static bool is_plain(const char *text)
 }
 
 /* Control characters are escaped; other bytes pass only when they are ASCII. */
-static void put_escaped(line *l, const char *text, const char *escape_fmt)
+static void put_escaped(line_room *l, const char *text, const char *escape_fmt)
 {
     put(l, "\"", 1);
     for (; *text != '\0'; text++) {
@@ -78,7 +80,7 @@ static void put_escaped(line *l, const char *text, const char *escape_fmt)
     put(l, "\"", 1);
 }
 
-static void put_time(line *l, int64_t wall_ms)
+static void put_time(line_room *l, int64_t wall_ms)
 {
     time_t seconds = (time_t)(wall_ms / 1000);
     struct tm utc;
@@ -89,7 +91,7 @@ static void put_time(line *l, int64_t wall_ms)
     putf(l, "%s.%03dZ", text, (int)(wall_ms % 1000));
 }
 
-static void put_text_fields(line *l, const wd_log_field *fields, size_t n_fields)
+static void put_text_fields(line_room *l, const wd_log_field *fields, size_t n_fields)
 {
     for (size_t i = 0; i < n_fields; i++) {
         putf(l, " %.40s=", fields[i].key);
@@ -102,7 +104,7 @@ static void put_text_fields(line *l, const wd_log_field *fields, size_t n_fields
     }
 }
 
-static void put_json_fields(line *l, const wd_log_field *fields, size_t n_fields)
+static void put_json_fields(line_room *l, const wd_log_field *fields, size_t n_fields)
 {
     for (size_t i = 0; i < n_fields; i++) {
         putf(l, ",\"%.40s\":", fields[i].key);
@@ -113,29 +115,39 @@ static void put_json_fields(line *l, const wd_log_field *fields, size_t n_fields
     }
 }
 
-size_t wd_log_format_line(wd_log_format format, wd_log_level level, const char *event,
-                          const wd_log_field *fields, size_t n_fields, int64_t wall_ms,
-                          char *out, size_t size)
+static void put_json(line_room *l, const wd_log_line *line)
 {
-    bool json = format == WD_LOG_JSON;
-    line l = {out, size - (json ? 3 : 2), 0};
-    if (json)
-        put(&l, "{\"ts\":\"", 7);
-    else if (format == WD_LOG_JOURNAL)
-        putf(&l, "<%d>", levels[level].priority);
-    else
-        put(&l, "ts=", 3);
-    if (format != WD_LOG_JOURNAL)
-        put_time(&l, wall_ms);
-    if (json) {
-        putf(&l, "\",\"level\":\"%s\",\"event\":\"%.40s\"", levels[level].name, event);
-        put_json_fields(&l, fields, n_fields);
-        out[l.used++] = '}';
+    put(l, "{\"ts\":\"", 7);
+    put_time(l, line->wall_ms);
+    putf(l, "\",\"level\":\"%s\",\"event\":\"%.40s\"", levels[line->level].name,
+         line->event);
+    put_json_fields(l, line->fields, line->n_fields);
+    l->size++; /* set aside for it */
+    put(l, "}", 1);
+}
+
+/* The journal has its own clock, and wants the priority first. */
+static void put_logfmt(line_room *l, const wd_log_line *line)
+{
+    if (line->format == WD_LOG_JOURNAL) {
+        putf(l, "<%d>", levels[line->level].priority);
     } else {
-        putf(&l, "%slevel=%s event=%.40s", format == WD_LOG_TEXT ? " " : "",
-             levels[level].name, event);
-        put_text_fields(&l, fields, n_fields);
+        put(l, "ts=", 3);
+        put_time(l, line->wall_ms);
+        put(l, " ", 1);
     }
+    putf(l, "level=%s event=%.40s", levels[line->level].name, line->event);
+    put_text_fields(l, line->fields, line->n_fields);
+}
+
+size_t wd_log_format_line(const wd_log_line *line, char *out, size_t size)
+{
+    bool json = line->format == WD_LOG_JSON;
+    line_room l = {out, size - (json ? 3 : 2), 0};
+    if (json)
+        put_json(&l, line);
+    else
+        put_logfmt(&l, line);
     out[l.used++] = '\n';
     out[l.used] = '\0';
     return l.used;
@@ -156,8 +168,9 @@ void wd_log_write(wd_log_level level, const char *event, const wd_log_field *fie
     (void)clock_gettime(CLOCK_REALTIME, &now);
     int64_t wall_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     char text[WD_LOG_LINE_BYTES];
-    size_t length = wd_log_format_line((wd_log_format)(setup >> 8), level, event,
-                                       fields, n_fields, wall_ms, text, sizeof(text));
+    const wd_log_line line = {
+        (wd_log_format)(setup >> 8), level, event, fields, n_fields, wall_ms};
+    size_t length = wd_log_format_line(&line, text, sizeof(text));
     ssize_t written = write(STDERR_FILENO, text, length);
     (void)written;
 }

@@ -45,20 +45,30 @@ typedef struct wd_log_field {
 /* Write one line, unless `level` is below the threshold. At least one field; an event
  * that needs none is wd_log_event. Errors in writing are ignored: a full pipe must not
  * stop the gate. */
+/* They read as functions. NOLINTBEGIN(readability-identifier-naming) */
 #define wd_log(level, event, ...)                                                      \
     wd_log_write((level), (event), (const wd_log_field[]){__VA_ARGS__},                \
                  sizeof((const wd_log_field[]){__VA_ARGS__}) / sizeof(wd_log_field))
 #define wd_log_event(level, event) wd_log_write((level), (event), NULL, 0)
+/* NOLINTEND(readability-identifier-naming) */
 void wd_log_write(wd_log_level level, const char *event, const wd_log_field *fields,
                   size_t n_fields);
 
 /* Set threshold and form for the process; at start and on reload. */
 void wd_log_setup(wd_log_format format, wd_log_level threshold);
 
-/* The line that wd_log_write would write, for tests: into `out` of `size` bytes, NUL
- * terminated, with a newline at its end even when cut. Returns its length. */
-size_t wd_log_format_line(wd_log_format format, wd_log_level level, const char *event,
-                          const wd_log_field *fields, size_t n_fields, int64_t wall_ms,
-                          char *out, size_t size);
+/* All that a line is made of; borrowed. */
+typedef struct wd_log_line {
+    wd_log_format format;
+    wd_log_level level;
+    const char *event;
+    const wd_log_field *fields;
+    size_t n_fields;
+    int64_t wall_ms; /* Unix milliseconds */
+} wd_log_line;
+
+/* The text that wd_log_write writes: into `out` of `size` bytes, NUL terminated, with a
+ * newline at its end even when cut. Returns its length. */
+size_t wd_log_format_line(const wd_log_line *line, char *out, size_t size);
 
 #endif

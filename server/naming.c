@@ -2,7 +2,6 @@
 
 #include "server/files.h"
 
-#include <ctype.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,16 +19,21 @@ wd_status wd_uri_make(const wd_spiffe *parts, char *out, wd_error *err)
     return wd_spiffe_parse(out, (size_t)length, &check, err);
 }
 
+/* What stands for a character of any text; '-' where nothing does. */
+static char segment_char(char c)
+{
+    char lower = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return (char)(strchr("abcdefghijklmnopqrstuvwxyz0123456789._", lower) ? lower
+                                                                          : '-');
+}
+
 void wd_segment_make(const char *text, char out[WD_SPIFFE_SEGMENT_BYTES])
 {
     size_t used = 0;
     for (; *text != '\0' && used < WD_SPIFFE_SEGMENT_BYTES - 1; text++) {
-        unsigned char c = (unsigned char)tolower((unsigned char)*text);
-        bool plain = c < 0x80 && isalnum(c);
-        if (plain || (used > 0 && strchr("._-", c) != NULL))
-            out[used++] = (char)c;
-        else if (used > 0)
-            out[used++] = '-';
+        char c = segment_char(*text);
+        if (used > 0 || strchr("._-", c) == NULL) /* letter or digit first */
+            out[used++] = c;
     }
     out[used] = '\0';
     if (used == 0)

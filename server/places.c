@@ -24,9 +24,16 @@ static const place places_table[] = {
 };
 #define N_PLACES (sizeof(places_table) / sizeof(places_table[0]))
 
-static char **place_at(wd_places *places, const place *p)
+static void set_place(wd_places *places, const place *p, char *path)
 {
-    return (char **)(void *)((char *)places + p->offset);
+    memcpy((char *)places + p->offset, &path, sizeof(path));
+}
+
+static char *get_place(const wd_places *places, const place *p)
+{
+    char *path = NULL;
+    memcpy(&path, (const char *)places + p->offset, sizeof(path));
+    return path;
 }
 
 char *wd_path_join(const char *dir, const char *name)
@@ -63,7 +70,7 @@ wd_status wd_places_init(wd_places *places, const char *home, wd_error *err)
         const place *p = &places_table[i];
         char *path = places->home != NULL ? wd_path_join(places->home, p->under_home)
                                           : strdup(p->system);
-        *place_at(places, p) = path;
+        set_place(places, p, path);
         if (path == NULL) {
             wd_places_done(places);
             return wd_fail(err, WD_INTERNAL, "out of memory");
@@ -75,7 +82,7 @@ wd_status wd_places_init(wd_places *places, const char *home, wd_error *err)
 void wd_places_done(wd_places *places)
 {
     for (size_t i = 0; i < N_PLACES; i++)
-        free(*place_at(places, &places_table[i]));
+        free(get_place(places, &places_table[i]));
     free(places->home);
     memset(places, 0, sizeof(*places));
 }

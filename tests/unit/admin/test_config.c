@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+/* NOLINTBEGIN(clang-analyzer-core.NullDereference): assert_non_null does not return */
 static wd_status parse(const char *text, wd_config **ret_config, wd_error *err)
 {
     wd_places places;
@@ -29,6 +30,7 @@ static void an_empty_file_has_every_default(void **state)
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
         assert_int_equal(parse(files[i], &c, &err), WD_OK);
+        assert_non_null(c);
         assert_string_equal(c->user, "warded");
         assert_string_equal(c->listen.host, "127.0.0.1");
         assert_int_equal(c->listen.port, 7443);
@@ -78,6 +80,7 @@ static void what_a_file_says_holds(void **state)
                            "log: {format: json, level: debug}\n",
                            &c, &err),
                      WD_OK);
+    assert_non_null(c);
     assert_string_equal(c->listen.host, "::1");
     assert_int_equal(c->listen.port, 0);
     assert_true(c->listen.tls12);
@@ -96,6 +99,8 @@ static void what_a_file_says_holds(void **state)
     assert_null(wd_config_find_tool(c, "bash"));
     assert_int_equal(c->log.format, WD_LOG_JSON);
 }
+
+/* NOLINTEND(clang-analyzer-core.NullDereference) */
 
 static const struct {
     const char *name;

@@ -12,8 +12,9 @@
 static const char *line(wd_log_format format, const char *value, char *out, size_t size)
 {
     const wd_log_field fields[] = {WD_KV("peer", value), WD_KN("n", -5)};
-    size_t length = wd_log_format_line(format, WD_LOG_WARN, "conn.refused", fields, 2,
-                                       INT64_C(1767225600123), out, size);
+    const wd_log_line what = {format, WD_LOG_WARN, "conn.refused",
+                              fields, 2,           INT64_C(1767225600123)};
+    size_t length = wd_log_format_line(&what, out, size);
     assert_int_equal(length, strlen(out));
     return out;
 }
