@@ -26,6 +26,7 @@ typedef struct init {
     const char *gate_id;
     int64_t admin_ttl_ms;
     /* worked out */
+    char self[64];
     wd_places places;
     wd_config *config;
     char *yaml;
@@ -50,11 +51,11 @@ static wd_span text_span(const char *text)
 static wd_status plan(init *in)
 {
     size_t size = 0;
-    char self[WD_SPIFFE_SEGMENT_BYTES];
     bool root = getuid() == 0;
-    wd_segment_of_user(self);
+    if (in->user == NULL && !root && wd_account_name(in->self, sizeof(in->self)))
+        in->user = in->self;
     if (in->user == NULL)
-        in->user = root ? "warded" : self;
+        in->user = "warded";
     FILE *out = open_memstream(&in->yaml, &size);
     if (out == NULL)
         return wd_fail(in->err, WD_INTERNAL, "out of memory");

@@ -40,17 +40,25 @@ void wd_segment_make(const char *text, char out[WD_SPIFFE_SEGMENT_BYTES])
         (void)snprintf(out, WD_SPIFFE_SEGMENT_BYTES, "unnamed");
 }
 
-void wd_segment_of_user(char out[WD_SPIFFE_SEGMENT_BYTES])
+bool wd_account_name(char *out, size_t size)
 {
-    const char *asked = getuid() == 0 ? getenv("SUDO_USER") : NULL;
     char room[4096];
     struct passwd entry;
     struct passwd *found = NULL;
+    if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) != 0 || found == NULL)
+        return false;
+    (void)snprintf(out, size, "%s", found->pw_name);
+    return true;
+}
+
+void wd_segment_of_user(char out[WD_SPIFFE_SEGMENT_BYTES])
+{
+    const char *asked = getuid() == 0 ? getenv("SUDO_USER") : NULL;
+    char name[256];
     if (asked != NULL && *asked != '\0')
         wd_segment_make(asked, out);
-    else if (getpwuid_r(getuid(), &entry, room, sizeof(room), &found) == 0 &&
-             found != NULL)
-        wd_segment_make(found->pw_name, out);
+    else if (wd_account_name(name, sizeof(name)))
+        wd_segment_make(name, out);
     else
         (void)snprintf(out, WD_SPIFFE_SEGMENT_BYTES, "uid-%u", (unsigned)getuid());
 }

@@ -25,6 +25,9 @@ WD_MUST_USE wd_status wd_uri_make(const wd_spiffe *parts, char *out, wd_error *e
 /* A segment out of any text: lower case, others as '-'; "unnamed" when nothing is left. */
 void wd_segment_make(const char *text, char out[WD_SPIFFE_SEGMENT_BYTES]);
 
+/* Name of the account that runs us; false: it has none. */
+bool wd_account_name(char *out, size_t size);
+
 /* Segments of the account that runs us (through sudo: that asked) and of this host. */
 void wd_segment_of_user(char out[WD_SPIFFE_SEGMENT_BYTES]);
 void wd_segment_of_host(char out[WD_SPIFFE_SEGMENT_BYTES]);

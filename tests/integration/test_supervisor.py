@@ -171,6 +171,15 @@ def test_a_program_that_cannot_run_is_a_refusal(tmp_path: Path) -> None:
     assert "execd: /dev/null: run: Permission denied" in done.stderr
 
 
+def test_the_service_manager_is_told_when_both_are_ready_and_of_the_stop(
+    stage: Stage,
+) -> None:
+    stage.both()
+    assert stage.manager.recv(100) == b"READY=1"
+    stage.process.send_signal(signal.SIGTERM)
+    assert stage.manager.recv(100) == b"STOPPING=1"
+
+
 def test_a_stop_drains_the_gate_then_stops_execd(stage: Stage) -> None:
     execd, gate = stage.both()
     stage.process.send_signal(signal.SIGTERM)

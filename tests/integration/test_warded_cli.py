@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 import re
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,28 @@ def test_init_over_a_lone_ca_overwrites_nothing(folder: Path) -> None:
     done = init(folder / "new")
     assert done.returncode == 5
     assert "new/state/ca" in done.stderr
+
+
+def test_init_by_an_ordinary_account_makes_all_its_own(folder: Path) -> None:
+    mine = folder / "mine"
+    mine.mkdir()
+    account = pwd.getpwnam("nobody")
+    os.chown(mine, account.pw_uid, account.pw_gid)
+    done = subprocess.run(
+        [program("warded"), "--home", mine / "home", "init"],
+        user="nobody",
+        group=account.pw_gid,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    home = mine / "home"
+    assert {p.stat().st_uid for p in home.rglob("*")} == {account.pw_uid}
+    secrets = ("state/gate/key.pem", "state/gate/digest.key", "state/ca/ca.key")
+    assert {(home / s).stat().st_mode & 0o777 for s in secrets} == {0o600}
+    assert "\nuser: nobody\n" in (home / "warded.yaml").read_text()
 
 
 @pytest.mark.parametrize(

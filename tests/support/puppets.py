@@ -68,11 +68,15 @@ class Stage:
         self._listener.bind(str(folder / "strings"))
         self._listener.listen(8)
         self._listener.settimeout(PATIENCE_S)
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.manager.bind(str(folder / "notify"))
+        self.manager.settimeout(PATIENCE_S)
         command = [program("wd_supervise"), self.run_dir, folder / "strings"]
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
                 [*map(str, command), sys.executable, str(CHILD)],
                 stderr=log,
+                env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify")},
             )
 
     def child(self, name: str) -> Puppet:
@@ -120,3 +124,4 @@ class Stage:
         self.process.kill()
         self.process.wait()
         self._listener.close()
+        self.manager.close()
