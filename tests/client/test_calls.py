@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from signal import SIGINT, pthread_kill
 from typing import Any
 
 import pytest
@@ -197,6 +198,40 @@ def test_a_future_that_nobody_waits_for_ends_at_its_deadline_too(
     call.add_done_callback(lambda _: ended.set())
     assert ended.wait(5)
     assert call.code() is warded.StatusCode.DEADLINE_EXCEEDED
+
+
+def test_a_connection_that_lost_an_answer_gets_no_new_calls(
+    start: Start, channel_of: ChannelOf
+) -> None:
+    silent = [True]
+
+    def answer(gate: FakeGate, request: Any) -> Any:
+        return None if silent.pop() else answer_by_method(gate, request)
+
+    silent[:] = [False, False, True]
+    gate = start(answer)
+    channel = channel_of(gate)
+    with pytest.raises(warded.DeadlineExceeded):
+        check(channel, timeout=0.1)
+    check(channel)
+    check(channel)
+    assert gate.seen.connections == 2
+    gate.wait_for(lambda seen: seen.closed == 1)
+
+
+def test_an_interrupted_call_is_cancelled(start: Start, channel_of: ChannelOf) -> None:
+    def answer(gate: FakeGate, request: Any) -> Any:
+        if request.kind == v1.Request.CANCEL:
+            return gate.reply(request)
+        pthread_kill(threading.main_thread().ident or 0, SIGINT)
+        return None
+
+    gate = start(answer)
+    with pytest.raises(KeyboardInterrupt):
+        check(channel_of(gate))
+    gate.wait_for(lambda seen: len(seen.requests) == 2)
+    assert gate.seen.requests[1].kind == v1.Request.CANCEL
+    assert gate.seen.requests[1].call_id == gate.seen.requests[0].call_id
 
 
 def test_cancel_tells_the_gate_and_ends_when_it_confirms(

@@ -249,7 +249,9 @@ def test_audit_heads_are_kept_for_witnesses(
         for _ in range(100):
             v1.HealthStub(channel).Check(v1.HealthCheckRequest())
     (chain,) = (state_home / "warded/heads").iterdir()
-    assert chain.name == "warded.test_ns_default_owner_ada_gate_box"
+    name, _, trust = chain.name.rpartition(".")
+    assert name == "warded.test_ns_default_owner_ada_gate_box"
+    assert len(trust) == 8  # a gate made anew, with another CA, has another chain
     (file,) = chain.iterdir()
     lines = file.read_text().splitlines()
     assert file.name == f"{os.getpid()}.heads"

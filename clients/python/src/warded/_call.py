@@ -41,6 +41,9 @@ class Carrier(Protocol):
     def send(self, body: bytes, call: Call[Any] | None) -> None:
         """Send an envelope."""
 
+    def retire(self) -> None:
+        """Take no new calls."""
+
 
 class Keeper(Protocol):
     """Who looks after a call: its link."""
@@ -211,6 +214,8 @@ class Call(Generic[Out]):
         """The deadline has passed."""
         seconds = self.ask.timeout_ms / 1000
         if self.sent:
+            if self.carrier is not None:
+                self.carrier.retire()  # a gate answers by now: something is wrong there
             self.fail(
                 StatusCode.DEADLINE_EXCEEDED,
                 Reason.RUN_TIMEOUT,

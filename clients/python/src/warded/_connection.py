@@ -21,6 +21,7 @@ from warded import _fork
 from warded._call import Call
 from warded._open import Opened
 from warded._wire import Answer, WireError
+from warded._witness import chain_name
 from warded.errors import Failure, RpcError, make_error, unreachable
 from warded.status import Phase, Reason, StatusCode
 
@@ -38,8 +39,9 @@ class Connection:
     """Threads: `send` and `close` from any; `serve` is its own thread's body."""
 
     def __init__(self, opened: Opened, on_answer: OnAnswer) -> None:
-        self.gate = opened.gate
+        self.chain = chain_name(opened.gate.uri, opened.trust)
         self.dead = False
+        self.retired = False
         self._socket = opened.socket
         self._raw = opened.socket.raw
         self._raw.setblocking(False)
@@ -50,7 +52,6 @@ class Connection:
         self._pending: dict[int, Call[Any] | None] = {}  # None: an answer to drop
         self._outgoing: deque[tuple[int, memoryview]] = deque()
         self._expiry_ms = _FOREVER_MS
-        self._retired = False
         self._wake_out, self._wake_in = _pipe()
         _fork.registry.add(self)
 
@@ -62,7 +63,7 @@ class Connection:
         if not self._pending:
             self._pump()  # has the gate gone while nothing was in flight?
         with self._lock:
-            if self.dead or (self._retired and call is not None):
+            if self.dead or (self.retired and call is not None):
                 raise NotSentError
             request_id, frame = self._wire.request(body)
             self._pending[request_id] = call
@@ -91,12 +92,16 @@ class Connection:
             if any(fd != self._wake_out for fd, _ in ready):
                 self._pump()
             self._expire()
-            if self._retired and self._is_idle():
+            if self.retired and self._is_idle():
                 self.close("no call is left on it")
+
+    def is_fit(self) -> bool:
+        """Whether it takes new calls."""
+        return not (self.dead or self.retired)
 
     def retire(self) -> None:
         """Take no new calls; end once those in flight have their answers."""
-        self._retired = True
+        self.retired = True
         self._wake()
 
     def close(self, why: str) -> None:

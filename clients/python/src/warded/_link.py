@@ -97,6 +97,9 @@ class Link:
         connection = self._connection
         if connection is None or connection.dead:
             return None
+        if connection.retired:
+            self._leave(connection)
+            return None
         now_ms = self.clock.mono_ms()
         if now_ms - self._looked_ms >= _LOOK_AT_FILES_MS:
             self._looked_ms = now_ms
@@ -116,7 +119,7 @@ class Link:
         """Let `call` wait for a connection; if there is one after all, give that."""
         with self._state:
             connection = self._connection
-            if connection is not None and not connection.dead:
+            if connection is not None and connection.is_fit():
                 return connection
             self._waiting.append(call)
             if self._thread is not None:
@@ -232,7 +235,7 @@ class Link:
 
     def _adopt(self, connection: Connection) -> None:
         if self._witness is None:
-            self._witness = Witness(connection.gate.uri, self.clock)
+            self._witness = Witness(connection.chain, self.clock)
         with self._state:
             self._connection = None if self._closed else connection
             self._looked_ms = self.clock.mono_ms()

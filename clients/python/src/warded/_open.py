@@ -31,6 +31,7 @@ from warded.status import Phase, Reason, StatusCode
 CONNECT_S = 10.0
 HANDSHAKE_S = 10.0  # until the greeting; the gate itself allows 5 s for its half
 _CHUNK = 1 << 16
+_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
 
 class Socket:
@@ -68,6 +69,7 @@ class Opened:
     tls: Tls
     wire: Wire
     gate: Identity
+    trust: str  # which CA
 
 
 def open_first(credentials: Credentials, progress: Progress) -> Opened:
@@ -113,7 +115,7 @@ def _connect(server: Server, progress: Progress) -> Socket:
         try:
             sock.raw.settimeout(CONNECT_S)
             sock.raw.connect(address)
-            sock.raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _set_options(sock.raw)
             return sock
         except OSError as error:
             failure = error
@@ -124,6 +126,15 @@ def _connect(server: Server, progress: Progress) -> Socket:
         "its run/address?",
         Phase.CONNECT,
     ) from failure
+
+
+def _set_options(raw: socket.socket) -> None:
+    """Small frames leave at once; a vanished host is noticed in half a minute."""
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE:
+        if hasattr(socket, name):
+            raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class _Handshake:
@@ -153,7 +164,8 @@ class _Handshake:
         self._send(self._tls.outgoing())  # our certificate and Finished
         self._await_greeting()
         self._send(self._tls.encrypt(self._wire.greeting()))
-        return Opened(self._socket, self._tls, self._wire, gate)
+        trust = self._credentials.trust
+        return Opened(self._socket, self._tls, self._wire, gate, trust)
 
     def _shake_hands(self) -> None:
         data = b""

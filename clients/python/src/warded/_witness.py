@@ -1,8 +1,9 @@
 """The audit heads that this process saw, kept for `tokctl audit verify --witness`.
 
 A line `SEQ HEXHASH` at most once a second, a file per process, bounded; under
-$XDG_STATE_HOME/warded/heads/<the gate's URI, made a file name>/. A witness that can't
-be kept never fails a call.
+$XDG_STATE_HOME/warded/heads/CHAIN/. Replies do not name their chain, so CHAIN is made
+of the gate's URI and the CA's digest: a gate set up anew has both a new CA and a
+new chain. A witness that can't be kept never fails a call.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _FILES = 64
 class Witness:
     """One process's notes about one gate's trail. Threads: any."""
 
-    def __init__(self, gate_uri: str, clock: Clock) -> None:
-        self._folder = heads_folder() / folder_name(gate_uri)
+    def __init__(self, chain: str, clock: Clock) -> None:
+        self._folder = heads_folder() / chain
         self._clock = clock
         self._lock = threading.Lock()
         self._newest: tuple[int, bytes] = (0, b"")
@@ -77,10 +78,10 @@ def heads_folder() -> Path:
     return base / "warded/heads"
 
 
-def folder_name(gate_uri: str) -> str:
-    """A gate's URI as one file name: "warded.local_ns_default_owner_me_gate_box"."""
+def chain_name(gate_uri: str, trust: str) -> str:
+    """One file name: "warded.local_ns_default_owner_me_gate_box.1f2e3d4c"."""
     name = re.sub(r"[^0-9A-Za-z.-]+", "_", gate_uri.removeprefix("spiffe://"))
-    return name.lstrip(".")[:200] or "unknown"
+    return f"{name.lstrip('.')[:200]}.{trust}"
 
 
 def _halve(path: Path) -> None:

@@ -100,7 +100,7 @@ class UnaryUnary(Generic[In, Out]):
         Raises RpcError.
         """
         call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
-        return call.result()
+        return _await(call)
 
     def with_call(
         self,
@@ -112,7 +112,7 @@ class UnaryUnary(Generic[In, Out]):
     ) -> tuple[Out, Call[Out]]:
         """As calling it, but gives the reply and the call."""
         call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
-        return call.result(), call
+        return _await(call), call
 
     def future(
         self,
@@ -148,7 +148,8 @@ def connect(
     """A channel to the gate of a profile folder.
 
     `profile`: the folder; None: $WARDED_PROFILE, else ~/.config/warded/default.
-    `token`: sent as it is, in place of the profile's token file.
+    `token`: sent as it is, in place of the profile's token file; a secret, which then
+    travels with the channel when that is pickled.
 
     Reads the profile but does not dial: the first call does.
     Raises ProfileError: naming file and cure.
@@ -164,6 +165,14 @@ def connect(
     if token is None:
         checked.token()
     return Channel(str(checked.path), token)
+
+
+def _await(call: Call[Out]) -> Out:
+    try:
+        return call.result()
+    except KeyboardInterrupt:
+        call.cancel()  # what it started has no reader any more
+        raise
 
 
 def _encode(path: str, request: Message) -> bytes:

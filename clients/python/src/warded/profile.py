@@ -10,10 +10,11 @@ Nothing is frozen: each file counts as it is when it is needed.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warded._endpoint import Server, parse_servers
@@ -36,6 +37,8 @@ class Credentials:
     mine: Spiffe
     policy: Policy
     servers: tuple[Server, ...]
+    trust: str
+    """Which CA: the first digits of a digest of ca.pem."""
 
 
 class Profile:
@@ -79,9 +82,10 @@ class Profile:
         except RpcError:
             if last is None or not self._is_changing():
                 raise
-            context, mine = last[1].context, last[1].mine
-            return Credentials(context, mine, policy, servers)
-        credentials = Credentials(context, mine, policy, servers)
+            last_good = last[1]
+            return replace(last_good, policy=policy, servers=servers)
+        trust = hashlib.sha256(self._read("ca.pem")).hexdigest()[:8]
+        credentials = Credentials(context, mine, policy, servers, trust)
         self._last = (stamps, credentials)
         return credentials
 
