@@ -147,6 +147,7 @@ class Gate:
 
     def start(self) -> None:
         """Start it and wait until it listens; then tell the profiles where."""
+        (self.home.path / "run/address").unlink(missing_ok=True)  # of a killed one
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [program("warded"), "--home", self.home.path, "serve"],
