@@ -78,12 +78,25 @@ int wd_conn_init(nng_tls_engine_conn *c, void *tls, nng_tls_engine_config *confi
                      wd_stock_server_name(config->stock));
 }
 
-/* Nobody asked about this one any more: the peer left in the middle. */
+/* NNG's own limit on the greeting is 10 s as well, and may come first. */
+static bool greeting_timed_out(nng_tls_engine_conn *c)
+{
+    int64_t open_ms = wd_now_ms() - c->link.since_ms;
+
+    return c->server && c->phase == WD_CONN_OPEN && atomic_load(&c->bytes_read) < 8 &&
+           open_ms >= c->binding->options.greeting_ms * 19 / 20;
+}
+
+/* Nobody will ask about this one any more. */
 static void report_unfinished(nng_tls_engine_conn *c)
 {
     if (c->phase == WD_CONN_HANDSHAKE)
         (void)wd_conn_fail(c, WD_TLS_DISCONNECTED, 0,
                            "the connection ended before the handshake did");
+    if (!greeting_timed_out(c))
+        return;
+    atomic_store(&c->timed_out, WD_TLS_GREETING_TIMEOUT);
+    (void)wd_conn_state(c);
 }
 
 /* Also called when init has failed or has not run. */
