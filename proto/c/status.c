@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void fill(wd_error *err, wd_status status, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void fill(wd_error *err, wd_status status,
+                                                       const char *fmt, va_list args)
 {
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
     err->status = status;
