@@ -38,7 +38,6 @@ typedef struct wd_audit_row {
     int64_t mono_ns;      /* append sets it when 0 */
     const char *event;
     const char *outcome;
-    uint32_t code;
     const char *reason;
     const char *principal;
     const char *token_id;
@@ -57,6 +56,7 @@ typedef struct wd_audit_row {
     const char *digest;
     const char *detail;
     const char *tool;
+    uint32_t code;
     uint32_t item;
     uint8_t prev_hash[WD_AUDIT_HASH_BYTES]; /* append sets it */
     uint8_t hash[WD_AUDIT_HASH_BYTES];      /* append sets it */

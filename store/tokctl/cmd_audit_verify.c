@@ -47,9 +47,8 @@ static const wd_column members[] = {
 static void add_witness(arguments *args, const char *path, struct argp_state *state)
 {
     if (args->n_witnesses == WITNESSES_COUNT)
-        argp_error(state, "more than %u witnesses", WITNESSES_COUNT);
-    else
-        args->witnesses[args->n_witnesses++] = path;
+        wd_tokctl_misuse(state, "more than %u witnesses", WITNESSES_COUNT);
+    args->witnesses[args->n_witnesses++] = path;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)

@@ -67,9 +67,8 @@ static const char doc[] =
 static void add_scope(arguments *args, const char *scope, struct argp_state *state)
 {
     if (args->spec.n_scopes == WD_SCOPES_COUNT)
-        argp_error(state, "more than %u scopes", WD_SCOPES_COUNT);
-    else
-        args->scopes[args->spec.n_scopes++] = scope;
+        wd_tokctl_misuse(state, "more than %u scopes", WD_SCOPES_COUNT);
+    args->scopes[args->spec.n_scopes++] = scope;
 }
 
 static error_t parse_text(int key, const char *value, arguments *args)
@@ -101,7 +100,7 @@ static error_t parse_text(int key, const char *value, arguments *args)
 static error_t parse_name(const char *name, arguments *args, struct argp_state *state)
 {
     if (args->spec.name != NULL)
-        argp_error(state, "one NAME, not also \"%s\"", name);
+        wd_tokctl_misuse(state, "one NAME, not also \"%s\"", name);
     args->spec.name = name;
     return 0;
 }
@@ -128,8 +127,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case ARGP_KEY_ARG:
         return parse_name(value, args, state);
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "a NAME is missing");
-        return 0;
+        wd_tokctl_misuse(state, "a NAME is missing");
     default:
         return parse_text(key, value, args);
     }

@@ -45,7 +45,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'S':
         if (!is_state(value))
-            argp_error(state, "--state %s: active, not_yet, expired or revoked", value);
+            wd_tokctl_misuse(state, "--state %s: active, not_yet, expired or revoked",
+                             value);
         args->state = value;
         return 0;
     default:

@@ -35,11 +35,10 @@ static const wd_column columns[] = {
 static void add_id(arguments *args, const char *id, struct argp_state *state)
 {
     if (!wd_token_id_valid(id))
-        argp_error(state, "an ID has ten letters and digits");
+        wd_tokctl_misuse(state, "an ID has ten letters and digits");
     if (args->n_ids == IDS_COUNT)
-        argp_error(state, "more than %u IDs", IDS_COUNT);
-    else
-        args->ids[args->n_ids++] = id;
+        wd_tokctl_misuse(state, "more than %u IDs", IDS_COUNT);
+    args->ids[args->n_ids++] = id;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -56,8 +55,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         add_id(args, value, state);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an ID is missing");
-        return 0;
+        wd_tokctl_misuse(state, "an ID is missing");
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -22,12 +22,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->id != NULL || !wd_token_id_valid(value))
-            argp_error(state, "one ID, ten letters and digits");
+            wd_tokctl_misuse(state, "one ID, ten letters and digits");
         args->id = value;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an ID is missing");
-        return 0;
+        wd_tokctl_misuse(state, "an ID is missing");
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -1,3 +1,4 @@
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,19 @@ _Noreturn void wd_tokctl_usage(const wd_tokctl *ctl, const wd_error *err)
     exit(WD_EXIT_USAGE); /* NOLINT(concurrency-mt-unsafe): one thread */
 }
 
+_Noreturn void wd_tokctl_misuse(const struct argp_state *state, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    /* NOLINTBEGIN(concurrency-mt-unsafe): one thread */
+    argp_error(state, "%s", text);
+    exit(WD_EXIT_USAGE); /* not reached: argp has exited */
+    /* NOLINTEND(concurrency-mt-unsafe) */
+}
+
 /* --- the options that every verb has ---------------------------------------------- */
 
 static const struct argp_option common_options[] = {
@@ -90,7 +104,7 @@ static error_t parse_common(int key, char *value, struct argp_state *state)
         return 0;
     case 'o':
         if (!read_format(value, &ctl->format))
-            argp_error(state, "-o %s: table, json or jsonl", value);
+            wd_tokctl_misuse(state, "-o %s: table, json or jsonl", value);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -131,6 +145,7 @@ void wd_tokctl_parse(const wd_tokctl_args *args, int argc, char **argv, void *in
     const struct argp argp = {
         args->options, args->parser, args->args_doc, args->doc, children, NULL, NULL};
     ctl->verb = argv[0];
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)argp_parse(&argp, argc, argv, 0, NULL, input);
     find_dir(ctl);
 }

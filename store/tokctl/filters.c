@@ -59,6 +59,7 @@ static const char **place_of(wd_filters *filters, int key)
     }
 }
 
+/* argp's signature. NOLINTNEXTLINE(readability-non-const-parameter) */
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     const char **place = place_of(state->input, key);
@@ -87,7 +88,7 @@ uint64_t wd_filters_number(struct argp_state *state, const char *option,
     size_t digits = strspn(text, "0123456789");
     uint64_t number = digits > 0 && digits < 19 ? strtoull(text, NULL, 10) : 0;
     if (text[digits] != '\0' || number == 0 || number > most)
-        argp_error(state, "%s %s: a whole number of 1 to %llu", option, text,
-                   (unsigned long long)most);
+        wd_tokctl_misuse(state, "%s %s: a whole number of 1 to %llu", option, text,
+                         (unsigned long long)most);
     return number;
 }

@@ -25,8 +25,6 @@ static const struct verb {
 };
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-const char *argp_program_version = "tokctl " WD_VERSION;
-
 static const char doc[] =
     "Tokens and the audit trail of a Warded store on this host.\v"
     "Each verb has its own --help. A gate that runs holds the store: verbs that change "
@@ -46,11 +44,13 @@ typedef struct arguments {
 static char *with_verbs(int key, const char *text, void *input)
 {
     (void)input;
+    char *unchanged = NULL; /* argp wants its own pointer back, without const */
+    memcpy(&unchanged, &text, sizeof(unchanged));
     char *help = NULL;
     size_t size = 0;
     FILE *out = key == ARGP_KEY_HELP_POST_DOC ? open_memstream(&help, &size) : NULL;
     if (out == NULL)
-        return (char *)(uintptr_t)text; /* argp: as it is */
+        return unchanged;
     (void)fprintf(out, "Verbs:\n");
     for (size_t i = 0; i < N_VERBS; i++)
         (void)fprintf(out, "  %-6s%-8s %s\n",
@@ -61,6 +61,7 @@ static char *with_verbs(int key, const char *text, void *input)
     return help;
 }
 
+/* argp's signature. NOLINTNEXTLINE(readability-non-const-parameter) */
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
@@ -74,6 +75,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
         argp_state_help(state, stderr,
                         ARGP_HELP_USAGE | ARGP_HELP_SHORT_USAGE | ARGP_HELP_SEE |
                             ARGP_HELP_EXIT_ERR);
@@ -141,20 +143,21 @@ static void ensure_standard_descriptors(void)
         (void)close(fd);
 }
 
+/* NOLINTBEGIN(concurrency-mt-unsafe): one thread */
 int main(int argc, char **argv)
 {
-    /* NOLINTBEGIN(concurrency-mt-unsafe): one thread */
     ensure_standard_descriptors();
     (void)signal(SIGPIPE, SIG_DFL); /* a reader who has seen enough ends us quietly */
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     wd_tokctl ctl = {
         .verb = "tokctl", .db = getenv("WARDED_DB"), .home = getenv("WARDED_HOME")};
-    /* NOLINTEND(concurrency-mt-unsafe) */
     arguments args = {.ctl = &ctl};
     const struct argp_child children[] = {{&wd_tokctl_common, 0, NULL, 0}, {0}};
     const struct argp argp = {NULL,       parse, "VERB [ARGUMENT...]", doc, children,
                               with_verbs, NULL};
+    argp_program_version = "tokctl " WD_VERSION;
     argp_err_exit_status = WD_EXIT_USAGE;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &args);
     return run_verb(&ctl, argc - args.verb, argv + args.verb);
 }
+/* NOLINTEND(concurrency-mt-unsafe) */

@@ -63,8 +63,11 @@ typedef struct wd_tokctl_args {
 } wd_tokctl_args;
 void wd_tokctl_parse(const wd_tokctl_args *args, int argc, char **argv, void *input);
 
-/* A value that can't be taken: tells why and how, ends with exit status 2. */
+/* A value that can't be taken: tells why and how, ends with exit status 2. The second is
+ * for argp's parsers. */
 _Noreturn void wd_tokctl_usage(const wd_tokctl *ctl, const wd_error *err);
+_Noreturn void wd_tokctl_misuse(const struct argp_state *state, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Says on standard error what failed; returns the exit status that belongs to it. */
 int wd_tokctl_fail(const wd_tokctl *ctl, const wd_error *err);

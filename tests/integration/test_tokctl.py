@@ -41,7 +41,9 @@ def test_issue_tells_the_secret_once_and_the_id_apart(store: Store) -> None:
     assert secret[15:].encode() not in (store.path / "store.db").read_bytes()
 
 
-def test_issue_writes_the_secret_to_a_private_file(store: Store, tmp_path: Path) -> None:
+def test_issue_writes_the_secret_to_a_private_file(
+    store: Store, tmp_path: Path
+) -> None:
     out = tmp_path / "token"
     done = store.tokctl("issue", "a", *WORDS, "--out", str(out))
     assert done.stdout == ""
@@ -64,7 +66,9 @@ def test_issue_that_fails_leaves_no_file(store: Store, tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_issue_of_an_admin_token_never_goes_into_a_pipe(store: Store, tmp_path: Path) -> None:
+def test_issue_of_an_admin_token_never_goes_into_a_pipe(
+    store: Store, tmp_path: Path
+) -> None:
     done = store.tokctl("issue", "root", *WORDS, "--admin", exit_status=USAGE)
     assert "--out" in done.stderr
     assert store.json("list") == []
@@ -78,12 +82,18 @@ def test_issue_of_an_admin_token_never_goes_into_a_pipe(store: Store, tmp_path: 
 
 def test_issue_keeps_what_was_asked(store: Store) -> None:
     words = ("--scope", "env:*", "--ttl", "2h", "--not-before", "+1h", "--owner", "ann")
-    token_id, _ = store.issue("a.b-c", *words, "--purpose", "ünïcode", "--audience", "s*")
+    token_id, _ = store.issue(
+        "a.b-c", *words, "--purpose", "ünïcode", "--audience", "s*"
+    )
     token = store.json("show", token_id)
     assert token["scopes"] == ["observe:python_code", "env:*"]
     assert token["expires_ms"] - token["not_before_ms"] == 2 * 3600 * 1000
     assert abs(token["not_before_ms"] - token["created_ms"] - 3600 * 1000) < 10000
-    assert (token["owner"], token["purpose"], token["audience"]) == ("ann", "ünïcode", "s*")
+    assert (token["owner"], token["purpose"], token["audience"]) == (
+        "ann",
+        "ünïcode",
+        "s*",
+    )
     assert (token["state"], token["bind"]) == ("not_yet", TRAINER)
 
 
@@ -108,7 +118,9 @@ def test_issue_keeps_what_was_asked(store: Store) -> None:
         (("a", *WORDS, "-o", "xml"), "table, json or jsonl"),
     ],
 )
-def test_issue_refuses_by_cause(store: Store, words: tuple[str, ...], says: str) -> None:
+def test_issue_refuses_by_cause(
+    store: Store, words: tuple[str, ...], says: str
+) -> None:
     done = store.tokctl("issue", *words, exit_status=USAGE)
     assert says in done.stderr
     assert done.stdout == ""
@@ -199,8 +211,9 @@ def test_revoke_of_an_unknown_id_revokes_none(store: Store) -> None:
 
 def test_changing_verbs_end_with_5_while_another_holds_the_store(store: Store) -> None:
     token_id, _ = store.issue()
-    hold = [program("store_rows"), store.path, "hold"]
-    with subprocess.Popen(hold, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    hold = [str(program("store_rows")), str(store.path), "hold"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(hold, stdin=pipe, stdout=pipe) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"ready\n"

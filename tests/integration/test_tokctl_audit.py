@@ -106,8 +106,8 @@ def test_numbers_keep_every_digit(store: Store) -> None:
 
 def test_closed_pipe_is_quiet(store: Store) -> None:
     store.rows("fill", "3000")
-    command = f"{program('tokctl')} --db {store.path} audit query --limit 0 -o jsonl | head -1"
-    done = run("sh", "-c", command)
+    query = f"{program('tokctl')} --db {store.path} audit query --limit 0 -o jsonl"
+    done = run("sh", "-c", f"{query} | head -1")
     assert done.stderr == ""
     assert json.loads(done.stdout)["seq"] == 1
 
@@ -153,7 +153,9 @@ def test_claim_08_two_swapped_rows_are_found(store: Store) -> None:
     assert "audit row 20 was changed" in done.stderr
 
 
-def test_claim_08_cut_tail_is_found_with_witnesses(store: Store, tmp_path: Path) -> None:
+def test_claim_08_cut_tail_is_found_with_witnesses(
+    store: Store, tmp_path: Path
+) -> None:
     store.rows("fill", "40")
     heads = tmp_path / "heads"
     heads.mkdir()
@@ -165,7 +167,7 @@ def test_claim_08_cut_tail_is_found_with_witnesses(store: Store, tmp_path: Path)
     assert store.json("audit", "verify", "--witness", str(heads))["witnessed"] == 2
     store.sql("DELETE FROM audit WHERE seq > 25")
     assert store.json("audit", "verify")["ok"]
-    done = store.tokctl("audit", "verify", "--witness", str(heads), exit_status=INTEGRITY)
+    done = store.tokctl("audit", "verify", "-w", str(heads), exit_status=INTEGRITY)
     assert "audit row 26 is missing and everything after it" in done.stderr
 
 
@@ -203,7 +205,7 @@ def test_claim_08_kill_9_loses_no_acknowledged_row(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     witness = tmp_path / "witness"
     witness.touch()
-    command = [program("store_rows"), store.path, "run"]
+    command = [str(program("store_rows")), str(store.path), "run"]
     for number in range(KILLS):
         acknowledged = 0
         with (

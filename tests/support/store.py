@@ -30,7 +30,7 @@ class Store:
     def tokctl(self, *words: str, exit_status: int = OK) -> Done:
         """Run tokctl on it; the exit status must be as expected."""
         done = run(program("tokctl"), "--db", self.path, *words, check=False)
-        assert done.returncode == exit_status, f"{words}: {done.returncode}: {done.stderr}"
+        assert done.returncode == exit_status, f"{words}: {done.stderr}"
         return done
 
     def json(self, *words: str) -> Any:

@@ -48,6 +48,9 @@ void wd_fixture_fill(wd_fixture *f, int n);
 /* Runs SQL on store.db as an outsider would; the test fails when that fails. */
 void wd_fixture_sql(wd_fixture *f, const char *sql);
 
+/* Runs a command of the shell; its status. */
+int wd_fixture_shell(const char *command);
+
 /* "dir/name" in a buffer that lives as long as the fixture's next call. */
 const char *wd_fixture_path(wd_fixture *f, const char *name);
 

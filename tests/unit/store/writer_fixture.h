@@ -42,7 +42,7 @@ int wd_writer_set_up(void **state);
 int wd_writer_tear_down(void **state);
 
 /* The jobs' own apply, for those that do more. */
-wd_status wd_job_apply(wd_store *store, wd_store_job *job, wd_error *err);
+wd_status wd_job_apply(wd_store *store, wd_store_job *base, wd_error *err);
 
 void wd_job_submit(fixture *f, job *j);
 void wd_job_wait(job *j);
