@@ -230,7 +230,7 @@ static void claim_09_a_failed_assertion_ends_the_process(void **state)
         assert_true(child >= 0);
         if (child == 0) {
             wd_call call;
-            (void)freopen("/dev/null", "w", stderr);
+            assert_non_null(freopen("/dev/null", "w", stderr));
             run(&call, failures[i].stage, ASSERTS);
             _exit(0);
         }
