@@ -4,16 +4,18 @@
 #include "server/ctl.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+
+/* A dying process closes its descriptors before its end is told: longer than that. */
+#define RELINK_MS 200
 
 typedef struct supervisor {
     wd_supervisor_options options; /* defaults filled in */
@@ -24,6 +26,7 @@ typedef struct supervisor {
     bool linked;        /* the gate has the other end of execd's job socket */
     bool outstanding;   /* execd has a job socket and has not said 'K' of it */
     int64_t dead_by_ms; /* 'K' is due; INT64_MAX: not waited for */
+    int64_t link_at_ms; /* not before: who lost its link may be about to end */
     bool announced;     /* both were ready once */
     bool stopping;
     bool refused; /* the first start was */
@@ -131,7 +134,7 @@ static void advance(supervisor *s)
         return;
     if (s->gate.state == WD_CHILD_DOWN && now >= s->gate.start_at_ms)
         start(s, &s->gate);
-    if (is_up(&s->gate) && !s->linked)
+    if (is_up(&s->gate) && !s->linked && now >= s->link_at_ms)
         make_link(s);
 }
 
@@ -174,6 +177,7 @@ static void on_message(supervisor *s, wd_child *child, const wd_control_message 
         return;
     case WD_CONTROL_DEAD:
         if (child == &s->execd) {
+            s->link_at_ms = now_ms() + (s->linked ? RELINK_MS : 0);
             s->outstanding = false;
             s->linked = false;
         }
@@ -245,6 +249,7 @@ static void on_exit_of(supervisor *s, wd_child *child)
     wd_log(asked ? WD_LOG_INFO : WD_LOG_WARN, "child.exit",
            WD_KV("child", child->program->name), WD_KV("status", text));
     s->linked = false;
+    s->link_at_ms = 0;
     if (child == &s->execd)
         s->outstanding = false;
     else if (s->outstanding)
@@ -297,6 +302,9 @@ static int wait_ms(const supervisor *s)
     if (!s->stopping && s->gate.state == WD_CHILD_DOWN &&
         s->execd.state == WD_CHILD_READY)
         next = earlier(next, s->gate.start_at_ms);
+    if (!s->stopping && is_up(&s->gate) && !s->linked && !s->outstanding &&
+        s->execd.state == WD_CHILD_READY)
+        next = earlier(next, s->link_at_ms);
     if (next == INT64_MAX)
         return -1;
     int64_t left = next - now_ms();
@@ -331,38 +339,6 @@ static void default_to(int64_t *value, int64_t preset)
         *value = preset;
 }
 
-static wd_status take_lock(const char *run_dir, int *ret_fd, wd_error *err)
-{
-    char path[4096];
-    (void)snprintf(path, sizeof(path), "%s/lock", run_dir);
-    WD_AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s", path, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION,
-                       "%s is held: 'warded serve' runs here already; see 'warded "
-                       "health'",
-                       path);
-    *ret_fd = WD_STEAL_FD(fd);
-    return WD_OK;
-}
-
-static wd_status open_signals(int *ret_fd, wd_error *err)
-{
-    sigset_t set;
-    (void)sigemptyset(&set);
-    const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        (void)sigaddset(&set, numbers[i]);
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return wd_fail(err, WD_INTERNAL, "signals: %s", strerror(errno));
-    *ret_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (*ret_fd < 0)
-        return wd_fail(err, WD_INTERNAL, "signalfd: %s", strerror(errno));
-    return WD_OK;
-}
-
 static int finish(const supervisor *s, wd_error *err)
 {
     wd_ctl_close(s->options.run_dir, s->ctl);
@@ -385,8 +361,8 @@ int wd_supervisor_run(const wd_supervisor_options *options, wd_error *err)
     wd_child_init(&s.gate, &options->gate);
     WD_AUTO_FD int lock = -1;
     WD_AUTO_FD int signals = -1;
-    if (take_lock(options->run_dir, &lock, err) != WD_OK ||
-        open_signals(&signals, err) != WD_OK ||
+    if (wd_run_lock(options->run_dir, &lock, err) != WD_OK ||
+        wd_signals_open(&signals, err) != WD_OK ||
         wd_ctl_listen(options->run_dir, &s.ctl, err) != WD_OK)
         return 1;
     s.signals = signals;

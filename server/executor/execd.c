@@ -213,8 +213,10 @@ static wd_status step(wd_execd *execd, const struct pollfd *fds, wd_error *err)
         serve_link(execd, fds[1].revents);
     report_progress(execd);
     wd_execd_schedule(execd);
-    if (!wd_link_flush(&execd->link))
+    if (!wd_link_flush(&execd->link)) { /* gone before we could greet it */
         wd_execd_forget(execd);
+        report_progress(execd);
+    }
     return WD_OK;
 }
 

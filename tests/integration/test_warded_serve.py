@@ -16,6 +16,7 @@ from tests.conftest import NewGate, NewHome
 from tests.support.gate import Done, Gate, Home
 
 PATIENCE_S = 60.0
+LOOK_S = 0.1
 
 
 @pytest.fixture
@@ -117,9 +118,9 @@ def test_health_without_a_supervisor_is_6(home: Path) -> None:
     assert "does not run" in done.stderr
 
 
-def pids(gate: Gate) -> dict[str, int]:
+def pids(gate: Gate, *, check: bool = True) -> dict[str, int]:
     """The supervisor's children, by name, as `warded health` tells them."""
-    text = gate.home.warded("health").stdout
+    text = gate.home.warded("health", check=check).stdout
     found = re.findall(r"^(execd|gate) +ready +pid (\d+) ", text, re.M)
     return {name: int(pid) for name, pid in found}
 
@@ -158,6 +159,28 @@ def test_a_second_serve_is_refused(gate: Gate) -> None:
     done = warded(gate.home.path, "serve")
     assert done.returncode == 1
     assert "runs here already" in done.stderr
+
+
+def replaced(gate: Gate, name: str, old: int) -> int:
+    """The pid of the child that took the place of `old`, once it is ready."""
+    for _ in range(int(PATIENCE_S / LOOK_S)):
+        now = pids(gate, check=False)
+        if len(now) == 2 and now[name] != old:
+            return now[name]
+        select.select([], [], [], LOOK_S)
+    pytest.fail(f"{name} did not come back")
+
+
+@pytest.mark.parametrize("name", ["gate", "execd"])
+def test_a_killed_child_is_replaced_and_the_other_goes_on(
+    home: Path, new_gate: NewGate, name: str
+) -> None:
+    gate = new_gate(Home(home))
+    before = pids(gate)
+    os.kill(before[name], 9)
+    assert replaced(gate, name, before[name])
+    other = {"gate": "execd", "execd": "gate"}[name]
+    assert pids(gate)[other] == before[other]
 
 
 def test_a_killed_supervisor_leaves_no_gate_and_no_execd(
