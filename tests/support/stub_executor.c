@@ -1,5 +1,6 @@
 #include "tests/support/stub_executor.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -108,6 +109,21 @@ static void take(wd_stub *stub, const Warded__Exec__V1__Run *run, bool start)
         say_started(stub, job->id);
 }
 
+static void touch(const Warded__Exec__V1__Run *run)
+{
+    static const char word[] = "touch ";
+    char path[256] = "";
+
+    if (!is(run, word))
+        return;
+    size_t size = run->code.len - strlen(word);
+    WD_ASSERT(size < sizeof(path));
+    memcpy(path, run->code.data + strlen(word), size);
+    path[strcspn(path, "\n")] = '\0';
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    WD_ASSERT(fd >= 0 && close(fd) == 0);
+}
+
 static void hear_run(wd_stub *stub, const Warded__Exec__V1__Run *run)
 {
     stub->counts.jobs++;
@@ -116,6 +132,7 @@ static void hear_run(wd_stub *stub, const Warded__Exec__V1__Run *run)
         return;
     }
     if (!is(run, "fail")) {
+        touch(run);
         end_at_once(stub, run);
         return;
     }

@@ -3,6 +3,7 @@
  *     hold     is started, and ends when it is told to, cancelled, or out of time
  *     queue    is never started; NOT_STARTED at its deadline
  *     fail     the sandbox could not be made
+ *     touch P  makes the file P and ends at once
  *     else     ends at once; its output is the code
  *
  * Threads: one.  Owns: its end of the job socket. */

@@ -16,7 +16,8 @@
  *     kill            kill -9 the gate
  *     stop            drain and stop; "exit STATUS"
  *
- * It starts with "ready PID" or "refused TEXT". */
+ * It starts with "ready PID" or "refused TEXT"; when the gate has ended it says
+ * "exit STATUS" or "signal N". The end of its input ends it. */
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -122,6 +123,7 @@ typedef struct tester {
     int control;
     pid_t gate;
     wd_stub *stub;
+    wd_stub_counts last; /* of the stub that ended */
     bool ended;
 } tester;
 
@@ -137,6 +139,8 @@ static void give_socket(tester *t)
 
 static void end_stub(tester *t)
 {
+    if (t->stub != NULL)
+        t->last = wd_stub_count(t->stub);
     wd_stub_free(t->stub);
     t->stub = NULL;
 }
@@ -155,10 +159,8 @@ static void reap(tester *t)
 
 static void count(tester *t)
 {
-    wd_stub_counts now = {0, 0, 0};
+    wd_stub_counts now = t->stub != NULL ? wd_stub_count(t->stub) : t->last;
 
-    if (t->stub != NULL)
-        now = wd_stub_count(t->stub);
     printf("jobs=%zu running=%zu cancelled=%zu\n", now.jobs, now.running,
            now.cancelled);
 }
@@ -263,10 +265,10 @@ static void serve(tester *t)
 {
     char line[128];
 
-    while (!t->ended) {
+    for (;;) {
         struct pollfd fds[3] = {
             {.fd = STDIN_FILENO, .events = POLLIN},
-            {.fd = t->control, .events = POLLIN},
+            {.fd = t->ended ? -1 : t->control, .events = POLLIN},
             {.fd = t->stub != NULL ? wd_stub_fd(t->stub) : -1, .events = POLLIN},
         };
         if (poll(fds, 3, wait_ms(t)) < 0)

@@ -1,0 +1,333 @@
+"""Calls through a real gate over a stub executor: once, bounded, on the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import NewHome
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient, call_id
+from tests.support.stub_gate import StubGate
+from warded.v1 import GetObservationReply, GetObservationRequest, Item, Reason, Reply, Request
+
+OBSERVE = "/warded.v1.Observation/GetObservation"
+WHO = "/warded.v1.Token/WhoAmI"
+HEALTH = "/warded.v1.Health/Check"
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    made.profile("trainer", "observe:python_code")
+    made.profile("other", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def stub(home: Home) -> Iterator[StubGate]:
+    with StubGate(home, grace_ms=300) as gate:
+        yield gate
+
+
+@pytest.fixture
+def trainer(stub: StubGate) -> Iterator[RawClient]:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        yield raw
+
+
+def batch(*actions: str, same: str = "") -> bytes:
+    items = [
+        Item(trajectory_id=same or f"t{i}", action=action, tool="python_code")
+        for i, action in enumerate(actions)
+    ]
+    return GetObservationRequest(items=items).SerializeToString()
+
+
+def results(reply: Reply) -> list[str]:
+    assert reply.code == 0, reply.message
+    got = GetObservationReply.FromString(reply.payload).results
+    return [type(r).Status.Name(r.status) for r in got]
+
+
+def reason(reply: Reply) -> str:
+    assert (reply.code == 0) == (reply.reason == 0)
+    return str(Reason.Name(reply.reason))
+
+
+def rows(home: Home, *filters: str) -> list[str]:
+    out = home.tokctl("-o", "jsonl", "audit", "query", "--limit", "1000", *filters).stdout
+    return [line for line in out.splitlines() if line]
+
+
+def test_a_batch_answers_in_its_order(trainer: RawClient) -> None:
+    reply = trainer.call(OBSERVE, batch("a", "fail", "b"))
+    got = GetObservationReply.FromString(reply.payload).results
+    assert results(reply) == ["OK", "INFRA", "OK"]
+    assert [r.content[0].text if r.content else None for r in got] == ["a", None, "b"]
+
+
+@pytest.mark.parametrize(
+    ("envelope", "want"),
+    [
+        (b"", "FIELD_INVALID"),
+        (b"\xff\xff\xff", "MALFORMED"),
+        (b"\x0a", "MALFORMED"),
+        (Request(version=2, call_id=call_id(), method=WHO), "FIELD_INVALID"),
+        (Request(version=1, call_id=b"x" * 16, method=WHO), "FIELD_INVALID"),
+        (Request(version=1, call_id=call_id(), method=""), "FIELD_INVALID"),
+        (Request(version=1, call_id=call_id(), method=WHO), "TOKEN_MISSING"),
+        (Request(version=1, call_id=call_id(), method="/no/such"), "TOKEN_MISSING"),
+    ],
+)
+def test_a_bad_envelope_is_answered_and_harms_nobody(
+    trainer: RawClient, envelope: bytes | Request, want: str
+) -> None:
+    assert reason(trainer.ask(envelope)) == want
+    assert trainer.call(WHO).code == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "payload", "want"),
+    [
+        ("/warded.v1.Token/Issue", {}, b"", "METHOD_UNKNOWN"),
+        ("/warded.v1.Nope/Nope", {}, b"", "METHOD_UNKNOWN"),
+        ("/warded.v1.Observation/Nope", {}, b"", "SCOPE_MISSING"),
+        ("/warded.v1.Observation/CallTool", {}, b"", "NOT_BUILT"),
+        (OBSERVE, {"kind": Request.NEXT}, b"", "NOT_BUILT"),
+        (OBSERVE, {"timeout_ms": 600_001}, batch("a"), "FIELD_INVALID"),
+        (OBSERVE, {"timeout_ms": 2**64 - 1}, batch("a"), "FIELD_INVALID"),
+        (OBSERVE, {}, b"\xff", "MALFORMED"),
+        (OBSERVE, {}, b"", "FIELD_INVALID"),
+        (OBSERVE, {}, batch(*["a"] * 1025), "FIELD_INVALID"),
+    ],
+)
+def test_a_refused_call_runs_nothing_and_is_on_record(
+    stub: StubGate,
+    trainer: RawClient,
+    method: str,
+    fields: dict[str, object],
+    payload: bytes,
+    want: str,
+) -> None:
+    reply = trainer.call(method, payload, **fields)
+    assert reason(reply) == want
+    assert stub.count().jobs == 0
+    written = [row for row in rows(stub.home) if f'"{want}"' in row]
+    assert len(written) == 1
+    assert '"refused"' in written[0]
+
+
+def test_an_ended_call_id_is_never_run_again(stub: StubGate, trainer: RawClient) -> None:
+    first = trainer.request(OBSERVE, batch("a"))
+    assert results(trainer.ask(first)) == ["OK"]
+    assert reason(trainer.ask(first)) == "REPLY_EVICTED"
+    other = trainer.request(OBSERVE, batch("b"), call_id=first.call_id)
+    assert reason(trainer.ask(other)) == "CALL_ID_REUSED"
+    assert stub.count().jobs == 1
+
+
+def test_a_running_call_id_answers_outcome_unknown(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    request = trainer.request(OBSERVE, batch("hold"))
+    first = trainer.send(request.SerializeToString())
+    stub.wait_for(running=1)
+    second = trainer.send(request.SerializeToString())
+    number, reply = trainer.receive()
+    assert number == second
+    assert reason(reply) == "OUTCOME_UNKNOWN"
+    stub.do("finish")
+    number, reply = trainer.receive()
+    assert number == first
+    assert results(reply) == ["OK"]
+
+
+def test_the_same_id_of_another_principal_is_another_call(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    request = trainer.request(OBSERVE, batch("a"))
+    assert results(trainer.ask(request)) == ["OK"]
+    with RawClient(stub.home.path / "profile/other") as other:
+        same = other.request(OBSERVE, batch("a"), call_id=request.call_id)
+        assert results(other.ask(same)) == ["OK"]
+
+
+@pytest.mark.parametrize(
+    ("skew_ms", "want"),
+    [(-HOUR_MS, "CALL_ID_EXPIRED"), (HOUR_MS, "CLOCK_SKEW"), (2 * MINUTE_MS, "CLOCK_SKEW")],
+)
+def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
+    stub: StubGate, trainer: RawClient, skew_ms: int, want: str
+) -> None:
+    now = trainer.call(WHO).now_ms
+    reply = trainer.call(OBSERVE, batch("a"), call_id=call_id(now + skew_ms))
+    assert reason(reply) == want
+    assert reply.message.count("T") >= 2
+    assert stub.count().jobs == 0
+    assert results(trainer.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))) == ["OK"]
+
+
+def test_call_ids_are_known_after_a_restart(stub: StubGate) -> None:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        ended = raw.request(OBSERVE, batch("a"))
+        assert results(raw.ask(ended)) == ["OK"]
+        cut = raw.request(OBSERVE, batch("hold"))
+        raw.send(cut.SerializeToString())
+        stub.wait_for(running=1)
+    stub.do("kill")
+    assert stub.wait_end() == "signal 9"
+    stub.close()
+    stub.start()
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        assert reason(raw.ask(ended)) == "REPLY_EVICTED"
+        assert reason(raw.ask(cut)) == "OUTCOME_UNKNOWN"
+    assert stub.count().jobs == 0
+    assert len(rows(stub.home, "--event", "gate.recovered")) == 1
+
+
+def test_cancel_ends_the_call_and_is_idempotent(stub: StubGate, trainer: RawClient) -> None:
+    request = trainer.request(OBSERVE, batch("hold", "quick"))
+    first = trainer.send(request.SerializeToString())
+    stub.wait_for(running=1)
+    with RawClient(stub.home.path / "profile/other") as other:
+        foreign = other.call("", kind=Request.CANCEL, call_id=request.call_id)
+        assert foreign.code == 0
+    assert stub.count().cancelled == 0
+    cancel = trainer.request("", kind=Request.CANCEL, call_id=request.call_id)
+    numbers = {first: "CANCELLED", trainer.send(cancel.SerializeToString()): ""}
+    for _ in range(2):
+        number, reply = trainer.receive()
+        assert reason(reply) == (numbers.pop(number) or "REASON_UNSPECIFIED")
+    assert stub.count().cancelled == 1
+    assert trainer.ask(cancel).code == 0
+    assert len(rows(stub.home, "--event", "call.cancel")) == 3
+
+
+def test_at_the_deadline_the_batch_is_split(stub: StubGate, trainer: RawClient) -> None:
+    reply = trainer.call(OBSERVE, batch("quick", "hold", "queue"), timeout_ms=700)
+    assert results(reply) == ["OK", "TIMEOUT", "BUSY"]
+    assert stub.count().running == 0
+
+
+def test_items_of_one_trajectory_run_in_order(stub: StubGate, trainer: RawClient) -> None:
+    number = trainer.send(
+        trainer.request(OBSERVE, batch("hold", "a", "b", same="t")).SerializeToString()
+    )
+    stub.wait_for(running=1)
+    assert stub.count().jobs == 1
+    stub.do("finish")
+    got, reply = trainer.receive()
+    assert got == number
+    assert results(reply) == ["OK", "OK", "OK"]
+
+
+def test_items_behind_one_that_takes_all_the_time_are_busy(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    reply = trainer.call(OBSERVE, batch("hold", "a", "b", same="t"), timeout_ms=500)
+    assert results(reply) == ["TIMEOUT", "BUSY", "BUSY"]
+    assert stub.count().jobs == 1
+
+
+def test_when_the_executor_dies_actions_are_infra_and_the_gate_goes_on(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    number = trainer.send(trainer.request(OBSERVE, batch("hold", "hold")).SerializeToString())
+    stub.wait_for(running=2)
+    stub.do("die")
+    got, reply = trainer.receive()
+    assert got == number
+    assert results(reply) == ["INFRA", "INFRA"]
+    answers = GetObservationReply.FromString(reply.payload).results
+    assert {r.reason for r in answers} == {Reason.EXECUTOR_DIED}
+    assert not any(r.content or r.done for r in answers)
+    without = GetObservationReply.FromString(trainer.call(OBSERVE, batch("a")).payload)
+    assert without.results[0].reason == Reason.SANDBOX_UNAVAILABLE
+    assert trainer.call(HEALTH).code == 0
+    stub.do("revive")
+    while results(trainer.call(OBSERVE, batch("a"))) == ["INFRA"]:
+        pass
+    assert stub.count().jobs >= 1
+
+
+def test_claim_08_one_pair_per_item_of_a_batch(stub: StubGate, trainer: RawClient) -> None:
+    reply = trainer.call(OBSERVE, batch(*["a"] * 20, "fail"))
+    assert len(results(reply)) == 21
+    assert len(rows(stub.home, "--event", "call.begin", "--method", OBSERVE)) == 21
+    assert len(rows(stub.home, "--event", "call.end", "--method", OBSERVE)) == 21
+    assert reply.head.seq == len(rows(stub.home))
+
+
+def test_claim_08_sync_before_the_job_and_before_the_reply(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    assert trainer.call(WHO).code == 0
+    for _ in range(20):
+        stub.do("log")
+        assert results(trainer.call(OBSERVE, batch("a"))) == ["OK"]
+        events = stub.do("log")
+        begin, end = events.split("J")
+        assert begin.startswith("W") and begin.endswith("S"), events
+        assert end.startswith("W") and end.endswith("SR"), events
+
+
+def test_claim_09_no_record_no_run(stub: StubGate, trainer: RawClient) -> None:
+    stub.do("unwritable 1000")
+    reply = trainer.call(OBSERVE, batch("a"))
+    assert reason(reply) == "AUDIT_UNWRITABLE"
+    assert stub.count().jobs == 0
+    stub.do("unwritable 0")
+
+
+def test_claim_09_an_outcome_that_cannot_be_written_is_no_success(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
+    stub.wait_for(running=1)
+    stub.do("unwritable 1000")
+    stub.do("finish")
+    got, reply = trainer.receive()
+    assert got == number
+    assert reason(reply) == "OUTCOME_UNRECORDED"
+    assert reply.payload == b""
+
+
+def test_claim_09_a_failed_assertion_ends_the_process_and_the_next_start_records_it(
+    stub: StubGate,
+) -> None:
+    stub.do("crash")
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
+        assert stub.wait_end() == "signal 6"
+        with pytest.raises(ConnectionError):
+            raw.receive()
+    assert stub.count().jobs == 0
+    stub.close()
+    stub.start()
+    assert len(rows(stub.home, "--event", "gate.recovered")) == 1
+    ends = rows(stub.home, "--event", "call.end", "--method", OBSERVE)
+    assert len(ends) == 1
+    assert "OUTCOME_UNKNOWN" in ends[0]
+
+
+def test_a_stop_drains_and_answers_draining(stub: StubGate, trainer: RawClient) -> None:
+    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
+    stub.wait_for(running=1)
+    stub.do("stop")
+    reply = trainer.call(OBSERVE, batch("a"))
+    while reply.code == 0:  # the gate has not heard of it yet
+        reply = trainer.call(OBSERVE, batch("a"))
+    assert reason(reply) == "DRAINING"
+    assert reply.retry_after_ms > 0
+    assert trainer.call(HEALTH).code == 0
+    got, ended = trainer.receive()
+    assert got == number
+    assert reason(ended) == "CANCELLED"
+    assert stub.wait_end() == "exit 0"
+    path: Path = stub.home.path / "run/address"
+    assert not path.exists()

@@ -1,0 +1,110 @@
+"""A client that says what it is told to: SP over TLS, envelopes as the test makes them.
+
+Example:
+    with RawClient(profile) as raw:
+        reply = raw.call("/warded.v1.Token/WhoAmI")
+        assert reply.code == 0
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import ssl
+import struct
+import time
+from pathlib import Path
+from types import TracebackType
+
+from warded.v1 import Reply, Request
+
+GREETING = bytes.fromhex("0053500000300000")
+ANSWER = bytes.fromhex("0053500000310000")
+PATIENCE_S = 30.0
+
+
+def call_id(at_ms: int | None = None) -> bytes:
+    """A UUIDv7, dated now or at `at_ms`."""
+    ms = time.time_ns() // 1_000_000 if at_ms is None else at_ms
+    tail = bytearray(secrets.token_bytes(10))
+    tail[0] = tail[0] & 0x0F | 0x70
+    tail[2] = tail[2] & 0x3F | 0x80
+    return ms.to_bytes(6, "big") + bytes(tail)
+
+
+class RawClient:
+    """One connection of a profile."""
+
+    def __init__(self, profile: Path, *, token: str | None = None) -> None:
+        self.token = (profile / "token").read_text().strip() if token is None else token
+        host, port = (profile / "server").read_text().split()[0].rsplit(":", 1)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(profile / "ca.pem")
+        context.load_cert_chain(profile / "cert.pem", profile / "key.pem")
+        plain = socket.create_connection((host, int(port)), PATIENCE_S)
+        self._socket = context.wrap_socket(plain)
+        self._socket.sendall(GREETING)
+        assert self._read(len(ANSWER)) == ANSWER
+        self._last = 0
+
+    def __enter__(self) -> RawClient:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cut the connection."""
+        self._socket.close()
+
+    def request(self, method: str, payload: bytes = b"", **fields: object) -> Request:
+        """An envelope; `fields` replace what it would say."""
+        said: dict[str, object] = {
+            "version": 1,
+            "call_id": call_id(),
+            "method": method,
+            "token": self.token,
+            "payload": payload,
+        }
+        return Request(**(said | fields))
+
+    def send(self, envelope: bytes) -> int:
+        """Send the bytes as a request; its number."""
+        self._last += 1
+        body = struct.pack(">I", self._last | 0x80000000) + envelope
+        self._socket.sendall(struct.pack(">Q", len(body)) + body)
+        return self._last
+
+    def receive(self) -> tuple[int, Reply]:
+        """The next reply, and the number of its request."""
+        size = struct.unpack(">Q", self._read(8))[0]
+        body = self._read(size)
+        number = struct.unpack(">I", body[:4])[0] & 0x7FFFFFFF
+        return number, Reply.FromString(body[4:])
+
+    def ask(self, request: Request | bytes) -> Reply:
+        """Send one request and wait for its reply."""
+        data = request if isinstance(request, bytes) else request.SerializeToString()
+        number = self.send(data)
+        got, reply = self.receive()
+        assert got == number
+        return reply
+
+    def call(self, method: str, payload: bytes = b"", **fields: object) -> Reply:
+        """Ask, with an envelope made here."""
+        return self.ask(self.request(method, payload, **fields))
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self._socket.recv(size - len(data))
+            if not piece:
+                raise ConnectionError("the gate closed the connection")
+            data += piece
+        return data

@@ -1,0 +1,144 @@
+"""A gate over a stub executor: tests/support/test_gate.c, on strings.
+
+Example:
+    with StubGate(home) as gate:
+        ...calls...
+        assert gate.count().running == 1
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from tests.support.gate import FINDING, READY_S, GateError, Home, program
+
+LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the executor has seen."""
+
+    jobs: int
+    running: int
+    cancelled: int
+
+
+class StubGate:
+    """The gate alone, its executor a stub, its supervisor this test."""
+
+    def __init__(self, home: Home, *, grace_ms: int = 0) -> None:
+        self.home = home
+        self.pid = 0
+        self.ended = ""
+        self._grace_ms = grace_ms
+        self._log = home.path / "stub.log"
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> StubGate:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def log(self) -> str:
+        """What the gate has said."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def start(self) -> None:
+        """Start it, wait until it listens, tell the profiles where."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [program("test_gate"), self.home.path, str(self._grace_ms)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                bufsize=1,
+            )
+        self.ended = ""
+        line = self.line()
+        if not line.startswith("ready "):
+            raise GateError(f"test_gate: {line}\n{self.log}")
+        self.pid = int(line.split()[1])
+        for profile in (self.home.path / "profile").iterdir():
+            (profile / "server").write_text(f"{self.address}\n")
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return (self.home.path / "run/address").read_text().strip()
+
+    def line(self) -> str:
+        """The next line that it says."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], READY_S)
+        if not ready:
+            raise GateError(f"test_gate said nothing for {READY_S} s\n{self.log}")
+        return self._process.stdout.readline().strip()
+
+    def do(self, command: str) -> str:
+        """Give a command; its answer."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(command + "\n")
+        return self.line()
+
+    def count(self) -> Counts:
+        """What the executor has seen."""
+        found = re.fullmatch(r"jobs=(\d+) running=(\d+) cancelled=(\d+)", self.do("count"))
+        assert found is not None
+        return Counts(*map(int, found.groups()))
+
+    def wait_for(self, *, running: int | None = None, cancelled: int | None = None) -> Counts:
+        """Look until the executor has seen as many."""
+        end = time.monotonic() + READY_S
+        while time.monotonic() < end:
+            now = self.count()
+            if (running is None or now.running == running) and (
+                cancelled is None or now.cancelled == cancelled
+            ):
+                return now
+            select.select([], [], [], LOOK_S)
+        raise GateError(f"waited for {running=} {cancelled=}: {self.count()}\n{self.log}")
+
+    def threads(self) -> int:
+        """How many the gate has."""
+        return len(list(Path(f"/proc/{self.pid}/task").iterdir()))
+
+    def stop(self) -> str:
+        """Drain and stop; how it ended, "exit 0"."""
+        self.do("stop")
+        return self.wait_end()
+
+    def wait_end(self) -> str:
+        """How the gate ended: "exit N" or "signal N"."""
+        self.ended = self.line()
+        return self.ended
+
+    def close(self) -> None:
+        """Stop it if it runs; a finding of a sanitizer is a failure."""
+        if self._process is None:
+            return
+        if not self.ended:
+            self.stop()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(READY_S)
+        self._process = None
+        if FINDING.search(self.log):
+            raise GateError(f"a sanitizer found fault\n{self.log}")
