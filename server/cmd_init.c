@@ -99,9 +99,9 @@ static wd_status folder(init *in, const char *path, mode_t mode, wd_owner owner)
     if (there && S_ISDIR(st.st_mode))
         return WD_OK; /* a parent, or an empty place prepared by a package */
     WD_TRY(wd_make_folder(path, mode, owner, in->err));
-    char *copy = strdup(path);
-    if (copy != NULL && in->n_made < MADE_MAX)
-        in->made[in->n_made++] = copy;
+    WD_ASSERT(in->n_made < MADE_MAX);
+    in->made[in->n_made] = strdup(path);
+    in->n_made += in->made[in->n_made] != NULL;
     return WD_OK;
 }
 
@@ -254,8 +254,8 @@ static wd_status make_admin(init *in)
                             .ttl_ms = in->admin_ttl_ms,
                             .files = WD_OWNER_SELF};
     WD_TRY(wd_profile_make(in->config, in->ca, &spec, &in->admin, in->err));
-    if (in->n_made < MADE_MAX)
-        in->made[in->n_made++] = WD_STEAL(dir);
+    WD_ASSERT(in->n_made < MADE_MAX);
+    in->made[in->n_made++] = WD_STEAL(dir);
     return WD_OK;
 }
 
@@ -299,8 +299,8 @@ static void report(const init *in)
 
 static void undo(init *in)
 {
-    while (in->n_made > 0)
-        wd_remove_tree(in->made[--in->n_made]);
+    for (size_t i = in->n_made; i-- > 0;)
+        wd_remove_tree(in->made[i]);
 }
 
 static void done(init *in)
