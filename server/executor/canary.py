@@ -130,13 +130,16 @@ def calls():
         "keyctl": (250, 0, -3, 0, 0, 0), "add_key": (248, 0, 0, 0, 0, 0),
         "bpf": (321, 0, 0, 0), "io_uring_setup": (425, 4, 0), "userfaultfd": (323, 0),
         "perf_event_open": (298, 0, 0, -1, -1, 0), "clone3": (435, 0, 88),
-        "clone new user": (56, 0x10000000 | 17, 0, 0, 0, 0), "seccomp": (317, 0, 0, 0),
+        "clone new user": (56, 0x10000000 | 17, 0, 0, 0, 0), "seccomp": (317, 1, 0, 0),
         "clone parent": (56, 0x8000 | 17, 0, 0, 0, 0), "shmget": (29, 0, 4096, 0o1600),
         "reboot": (169, 0, 0, 0), "init_module": (175, 0, 0, 0), "swapon": (167, 0, 0),
     }  # fmt: skip
     for name, arguments in attacks.items():
         try:
-            surprises.append(f"{name}: {call(*arguments)}")
+            result = call(*arguments)
+            if result == 0 and name.startswith("clone"):
+                os._exit(0)  # we are what it made
+            surprises.append(f"{name}: {result}")
         except OSError as error:
             # refused by the filter, not by the kernel's look at the arguments
             if error.errno not in (errno.EPERM, errno.ENOSYS):

