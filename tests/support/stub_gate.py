@@ -30,6 +30,10 @@ class Counts:
     cancelled: int
 
 
+class RefusedError(GateError):
+    """The gate would not start; the message is its reason."""
+
+
 class StubGate:
     """The gate alone, its executor a stub, its supervisor this test."""
 
@@ -72,7 +76,8 @@ class StubGate:
         self.ended = ""
         line = self.line()
         if not line.startswith("ready "):
-            raise GateError(f"test_gate: {line}\n{self.log}")
+            self.ended = self.line()
+            raise RefusedError(line.removeprefix("refused "))
         self.pid = int(line.split()[1])
         for profile in (self.home.path / "profile").iterdir():
             (profile / "server").write_text(f"{self.address}\n")

@@ -1,0 +1,115 @@
+"""Parked calls: thousands that wait, few threads, and a way out of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import NewHome
+from tests.integration.test_gate_calls import HEALTH, OBSERVE, batch, reason, results, rows
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.stub_gate import StubGate
+from warded.v1 import HealthCheckReply, Reply
+
+CLIENTS = 5
+EACH = 400
+CALLS = CLIENTS * EACH
+MOST_THREADS = 32
+LONG_MS = 300_000
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    text = made.config.read_text()
+    made.config.write_text(f"{text}\nlimits:\n  in_flight: {CALLS}\n")
+    for n in range(CLIENTS + 1):
+        made.profile(f"client{n}", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def stub(home: Home) -> Iterator[StubGate]:
+    with StubGate(home, grace_ms=300) as gate:
+        yield gate
+
+
+def open_clients(stub: StubGate) -> list[RawClient]:
+    folder = stub.home.path / "profile"
+    return [RawClient(folder / f"client{n}") for n in range(CLIENTS)]
+
+
+def park(client: RawClient, calls: int) -> None:
+    for _ in range(calls):
+        request = client.request(OBSERVE, batch("hold"), timeout_ms=LONG_MS)
+        client.send(request.SerializeToString())
+
+
+def health(client: RawClient) -> HealthCheckReply:
+    """Asked between other replies: those that come first are for others."""
+    number = client.send(client.request(HEALTH).SerializeToString())
+    got, reply = client.receive()
+    assert got == number
+    return HealthCheckReply.FromString(reply.payload)
+
+
+def test_claim_07_two_thousand_parked_actions(stub: StubGate) -> None:
+    clients = open_clients(stub)
+    for client in clients:
+        park(client, EACH)
+    stub.wait_for(running=CALLS)
+
+    assert stub.threads() < MOST_THREADS
+    well = health(clients[0])
+    assert well.status == HealthCheckReply.SERVING
+    assert well.running == CALLS
+    assert well.in_flight == CALLS + 1
+
+    with RawClient(stub.home.path / f"profile/client{CLIENTS}") as late:
+        reply: Reply = late.call(OBSERVE, batch("a"))
+        assert reason(reply) == "QUEUE_FULL"
+        assert reply.retry_after_ms > 0
+        assert f"limits.in_flight is {CALLS}" in reply.message
+        assert late.call(HEALTH).code == 0
+
+    stub.do("finish")
+    for client in clients:
+        for _ in range(EACH):
+            assert results(client.receive()[1]) == ["OK"]
+        client.close()
+    refused = rows(stub.home, "--event", "call.refused")
+    assert len(refused) == 1
+    assert "QUEUE_FULL" in refused[0]
+
+
+def test_claim_07_a_client_that_vanishes_has_its_actions_killed(stub: StubGate) -> None:
+    folder = stub.home.path / "profile"
+    with RawClient(folder / "client1") as other:
+        park(other, 1)
+        gone = RawClient(folder / "client0")
+        park(gone, EACH)
+        stub.wait_for(running=EACH + 1)
+        gone.close()
+        stub.wait_for(running=1, cancelled=EACH)
+        stub.do("finish")
+        assert results(other.receive()[1]) == ["OK"]
+        while health(other).in_flight > 1:
+            pass
+
+
+def test_one_principal_has_a_quarter_of_the_contexts(stub: StubGate) -> None:
+    share = (CALLS + 256) // 4
+    with RawClient(stub.home.path / "profile/client0") as raw:
+        park(raw, share)
+        stub.wait_for(running=share)
+        late = raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
+        number, reply = raw.receive()
+        assert number == late
+        assert reason(reply) == "QUOTA"
+        assert str(share) in reply.message
+        assert health(raw).status == HealthCheckReply.SERVING
+        with RawClient(stub.home.path / "profile/client1") as other:
+            assert results(other.call(OBSERVE, batch("a"))) == ["OK"]
+        stub.do("finish")
