@@ -20,6 +20,7 @@ OTHER_GATE = "spiffe://warded.test/ns/default/owner/ada/gate/other"
 CLIENT = "spiffe://warded.test/ns/default/owner/ada/client/trainer"
 FACTS: Mapping[int, str] = {1: "ada", 2: "default", 6: "127.0.0.1 localhost"}
 
+Key = ec.EllipticCurvePrivateKey
 HOUR = dt.timedelta(hours=1)
 
 
@@ -61,12 +62,30 @@ class Authority:
     """A CA. Two of the same name are still two."""
 
     def __init__(self, name: str = "warded test CA") -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._key: Key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = _builder(self._name, self._name, self._key, Leaf(san=False))
         ca = x509.BasicConstraints(ca=True, path_length=0)
         builder = builder.add_extension(ca, critical=True)
         self._cert = builder.sign(self._key, hashes.SHA256())
+
+    @classmethod
+    def load(cls, cert: Path, key: Path) -> Authority:
+        """A CA that is there already: a real gate's."""
+        self = cls.__new__(cls)
+        self._cert = x509.load_pem_x509_certificate(cert.read_bytes())
+        self._name = self._cert.subject
+        loaded = serialization.load_pem_private_key(key.read_bytes(), None)
+        assert isinstance(loaded, ec.EllipticCurvePrivateKey)
+        self._key = loaded
+        return self
+
+    @classmethod
+    def double(cls, other: Authority) -> Authority:
+        """Another CA that goes by the same name."""
+        self = cls()
+        self._name = other._name
+        return self
 
     @property
     def pem(self) -> bytes:
@@ -80,6 +99,9 @@ class Authority:
         builder = _builder(subject, self._name, key, leaf)
         usage = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
         builder = builder.add_extension(x509.ExtendedKeyUsage(usage), critical=False)
+        builder = builder.add_extension(_digital_signature(), critical=True)
+        no_ca = x509.BasicConstraints(ca=False, path_length=None)
+        builder = builder.add_extension(no_ca, critical=True)
         if leaf.san:
             names = [x509.UniformResourceIdentifier(uri) for uri in leaf.uris]
             san = x509.SubjectAlternativeName([*names, x509.DNSName("localhost")])
@@ -118,7 +140,7 @@ def write_token(folder: Path, text: str) -> None:
 def _builder(
     subject: x509.Name,
     issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
+    key: Key,
     leaf: Leaf,
 ) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.timezone.utc)
@@ -133,7 +155,21 @@ def _builder(
     )
 
 
-def _pair(cert: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Pair:
+def _digital_signature() -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pair(cert: x509.Certificate, key: Key) -> Pair:
     return Pair(
         cert.public_bytes(serialization.Encoding.PEM),
         key.private_bytes(

@@ -16,10 +16,19 @@ import pytest
 import warded
 from warded import v1
 
+from tests.client.echo import child, echo
 from tests.client.pki import Authority, make_profile
 
 TIMES = 50
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def real(trainer: Path) -> Iterator[warded.Channel]:
+    """A live channel to a real gate."""
+    with warded.connect(trainer) as channel:
+        assert echo(channel, 1) == 1
+        yield channel
 
 
 @pytest.fixture
@@ -39,18 +48,6 @@ def channel(
         assert echo(channel, 1) == 1
         yield channel
     gate.communicate()
-
-
-def echo(channel: warded.Channel, size: int) -> int:
-    """A call whose answer nobody else could have been given."""
-    request = v1.HealthCheckRequest(padding=bytes(size))
-    return len(v1.HealthStub(channel).Check(request, timeout=20).padding)
-
-
-def child(channel: warded.Channel, size: int) -> None:
-    """What a child does."""
-    assert echo(channel, size) == size
-    assert echo(channel, size + 1) == size + 1
 
 
 def calls_meanwhile(channel: warded.Channel) -> Callable[[], None]:
@@ -76,18 +73,18 @@ def calls_meanwhile(channel: warded.Channel) -> Callable[[], None]:
 
 
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded")
-def test_claim_12_os_fork_goes_on_in_both(channel: warded.Channel) -> None:
-    finish = calls_meanwhile(channel)
+def test_claim_12_os_fork_goes_on_in_both(real: warded.Channel) -> None:
+    finish = calls_meanwhile(real)
     for n in range(TIMES):
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                child(channel, n)
+                child(real, n)
                 code = 0
             finally:
                 os._exit(code)
-        assert echo(channel, n + 500) == n + 500
+        assert echo(real, n + 500) == n + 500
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     finish()
 
@@ -95,17 +92,17 @@ def test_claim_12_os_fork_goes_on_in_both(channel: warded.Channel) -> None:
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded")
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_claim_12_multiprocessing_goes_on_in_both(
-    channel: warded.Channel, method: str
+    real: warded.Channel, method: str
 ) -> None:
     context: Any = mp.get_context(method)
-    finish = calls_meanwhile(channel)
+    finish = calls_meanwhile(real)
     for first in range(0, TIMES, 2):
         pair = [
-            context.Process(target=child, args=(channel, n)) for n in (first, first + 1)
+            context.Process(target=child, args=(real, n)) for n in (first, first + 1)
         ]
         for process in pair:
             process.start()
-        assert echo(channel, first + 500) == first + 500
+        assert echo(real, first + 500) == first + 500
         for process in pair:
             process.join(30)
             assert process.exitcode == 0
