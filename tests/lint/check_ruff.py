@@ -15,7 +15,10 @@ def main() -> int:
     """Check, then compare the format."""
     names = sorted({*tree.files("*.py"), *tree.scripts("python3")})
     worst = 0
-    for command in (["ruff", "check", "--no-cache"], ["ruff", "format", "--diff"]):
+    for command in (
+        ["ruff", "check", "--no-cache", "--output-format=concise"],
+        ["ruff", "format", "--diff"],
+    ):
         arguments = [*command, "--force-exclude", "--config", CONFIG, *names]
         done = subprocess.run(arguments, cwd=tree.ROOT, check=False)
         worst = max(worst, done.returncode)

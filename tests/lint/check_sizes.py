@@ -13,13 +13,16 @@ import tree
 
 LIMIT_LINES = {"*.c": 400, "*.h": 150, "*.py": 300, "*.sh": 300}
 
+# Tables that are read line by line, not in one go.
+TABLES = {"server/executor/filter_lists.h"}
+
 
 def problems() -> Iterator[str]:
     """Each file that is too long."""
     for glob, limit in LIMIT_LINES.items():
         for name in tree.files(glob):
             lines = len(tree.read(name).splitlines())
-            if lines > limit:
+            if lines > limit and name not in TABLES:
                 yield f"{name}: {lines} lines, limit {limit}"
 
 

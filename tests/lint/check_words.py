@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fail on text that must not be: unfinished marks, machine paths, skipping tests."""
+"""Fail on what must not stand in a text: unfinished marks, machine paths, skips."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ban(NamedTuple):
 # A bracket in each pattern keeps this file from matching itself.
 BANS = (
     Ban(
-        re.compile(r"/wor[k]/|/far[m]/|/hom[e]/[a-z]+/|/roo[t]/\."),
+        re.compile(r"/wor[k]/(main|steering|\.)|/far[m]/|/hom[e]/[a-z]+/|/roo[t]/\."),
         (".", ":!*.json"),
         "a path of one machine",
     ),
@@ -35,6 +35,13 @@ BANS = (
         re.compile(r"pytest\.ski[p]|\bski[p]if\b|\bski[p]\(\)|importorski[p]"),
         ("tests/*", "clients/*"),
         "a test that skips itself",
+    ),
+    Ban(
+        re.compile(
+            r"\b(strtok|localtime|gmtime|asctime|ctime|rand|inet_ntoa|tmpnam|ttyname)\("
+        ),
+        ("*.c", "*.h"),
+        "a function that threads may not share: take its _r form",
     ),
     Ban(re.compile(r"[ \t]+$", re.M), ("*.c", "*.h", "*.py", "*.sh"), "trailing space"),
 )

@@ -36,9 +36,12 @@ mkdir -p "$root/proc" "$root/run" "$root/etc" "$root/usr/sbin" "$root/bin"
 [ -x "$root/bin/sh" ] || cp "$root/usr/bin/sh" "$root/bin/sh"
 cat >"$root/usr/sbin/useradd" <<'SH'
 #!/bin/sh
-[ ! -p /stop ] || { echo end >/stop; read -r _ </stop; }
+[ ! -p /stop ] || { echo end >/stop; read -r _ </never; }
 echo "$*" >>/etc/added
 SH
 chmod +x "$root/usr/sbin/useradd"
-[ "${STUB_STOP:-}" != end ] || ln "$STUB_FIFO" "$root/stop"
+if [ "${STUB_STOP:-}" = end ]; then
+    ln "$STUB_FIFO" "$root/stop"
+    mkfifo "$root/never"
+fi
 rmdir "$root/leftover"

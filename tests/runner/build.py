@@ -29,7 +29,8 @@ class Flavour:
 
 
 ASAN = Flavour("asan", "gcc", ("-DCMAKE_BUILD_TYPE=Debug", "-DWARDED_SANITIZE=address"))
-RELEASE = Flavour("release", "gcc", ("-DCMAKE_BUILD_TYPE=Release",))
+TESTS = "-DBUILD_TESTING=ON"  # deploy/try.sh switches it off in build/release
+RELEASE = Flavour("release", "gcc", ("-DCMAKE_BUILD_TYPE=Release", TESTS))
 CLANG = Flavour("clang", "clang", ("-DCMAKE_BUILD_TYPE=Debug",))
 
 

@@ -15,14 +15,14 @@
 
 #include <cmocka.h>
 
-/* The names are the linker's. NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c) */
+/* The names are the linker's.
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
 int __real__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests,
                                    size_t count, CMFixtureFunction setup,
                                    CMFixtureFunction teardown);
 int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests,
                                    size_t count, CMFixtureFunction setup,
                                    CMFixtureFunction teardown);
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c) */
 
 static bool is_listed(const char *name, const char *list)
 {
@@ -57,7 +57,6 @@ static size_t choose(struct CMUnitTest *chosen, const struct CMUnitTest *tests,
     return kept;
 }
 
-/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c): the linker's name */
 int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *tests,
                                    size_t count, CMFixtureFunction setup,
                                    CMFixtureFunction teardown)
@@ -75,8 +74,8 @@ int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *t
         return 1;
     size_t kept = choose(chosen, tests, count, only);
     if (kept > 0)
-        failures =
-            __real__cmocka_run_group_tests(group, chosen, kept, setup, teardown);
+        failures = __real__cmocka_run_group_tests(group, chosen, kept, setup, teardown);
     free(chosen);
     return failures;
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
