@@ -37,10 +37,10 @@ static int config_psk(nng_tls_engine_config *config, const char *name,
 {
     wd_tls_binding *binding;
 
-    if (strcmp(name, BINDING_KEY) != 0 || size != sizeof binding ||
+    if (strcmp(name, BINDING_KEY) != 0 || size != sizeof(wd_tls_binding *) ||
         config->binding != NULL)
         return NNG_ENOTSUP;
-    memcpy(&binding, key, sizeof binding);
+    memcpy(&binding, key, sizeof(wd_tls_binding *));
     config->binding = wd_binding_ref(binding);
     wd_stock_free(config->stock);
     config->stock = NULL;
@@ -108,8 +108,10 @@ static const nng_tls_engine_conn_ops conn_ops = {
 /* NNG's type lacks const; NNG copies both tables and writes to neither. */
 static const nng_tls_engine engine = {
     .version = NNG_TLS_ENGINE_VERSION,
+    /* NOLINTBEGIN(performance-no-int-to-ptr): the cast takes const away */
     .config_ops = (nng_tls_engine_config_ops *)(uintptr_t)&config_ops,
     .conn_ops = (nng_tls_engine_conn_ops *)(uintptr_t)&conn_ops,
+    /* NOLINTEND(performance-no-int-to-ptr) */
     .name = WD_TLS_ENGINE_NAME,
     .description = "Warded on mbedTLS",
     .fips_mode = false,
@@ -161,7 +163,7 @@ wd_status wd_tls_config(wd_tls_binding *binding, bool server, nng_tls_config **r
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no TLS configuration: %s",
                        nng_strerror(rv));
     rv = nng_tls_config_psk(config, BINDING_KEY, (const uint8_t *)&binding,
-                            sizeof binding);
+                            sizeof(wd_tls_binding *));
     if (rv != 0) {
         nng_tls_config_free(config);
         return wd_fail(err, WD_FAILED_PRECONDITION,

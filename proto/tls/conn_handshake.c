@@ -120,21 +120,26 @@ int wd_conn_fail_mbedtls(nng_tls_engine_conn *c, int code)
     return wd_conn_fail(c, cause_of(code), alert_of(c, code), text);
 }
 
-static void to_sockaddr(const nng_sockaddr *in, struct sockaddr_storage *out)
-{
-    struct sockaddr_in *in4 = (struct sockaddr_in *)(void *)out;
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)out;
+typedef union address {
+    struct sockaddr any;
+    struct sockaddr_in in4;
+    struct sockaddr_in6 in6;
+} address;
 
-    memset(out, 0, sizeof *out);
+static address to_address(const nng_sockaddr *in)
+{
+    address out = {.in6 = {.sin6_family = AF_UNSPEC}};
+
     if (in->s_family == NNG_AF_INET) {
-        in4->sin_family = AF_INET;
-        in4->sin_port = in->s_in.sa_port;
-        in4->sin_addr.s_addr = in->s_in.sa_addr;
+        out.in4.sin_family = AF_INET;
+        out.in4.sin_port = in->s_in.sa_port;
+        out.in4.sin_addr.s_addr = in->s_in.sa_addr;
     } else if (in->s_family == NNG_AF_INET6) {
-        in6->sin6_family = AF_INET6;
-        in6->sin6_port = in->s_in6.sa_port;
-        memcpy(&in6->sin6_addr, in->s_in6.sa_addr, 16);
+        out.in6.sin6_family = AF_INET6;
+        out.in6.sin6_port = in->s_in6.sa_port;
+        memcpy(&out.in6.sin6_addr, in->s_in6.sa_addr, 16);
     }
+    return out;
 }
 
 /* Sandboxed code is refused whatever it shows. What cannot be told is refused too. */
@@ -143,7 +148,7 @@ static wd_tls_cause judge_origin(nng_tls_engine_conn *c, wd_error *err)
     const wd_tls_options *o = &c->binding->options;
     nng_stream *stream = c->tls;
     nng_sockaddr theirs, ours;
-    struct sockaddr_storage peer, own;
+    address peer, own;
     wd_peer_origin origin = WD_PEER_NO_OWNER;
     uint32_t uid = 0;
 
@@ -152,11 +157,9 @@ static wd_tls_cause judge_origin(nng_tls_engine_conn *c, wd_error *err)
     if (nng_stream_get_addr(stream, NNG_OPT_REMADDR, &theirs) != 0 ||
         nng_stream_get_addr(stream, NNG_OPT_LOCADDR, &ours) != 0)
         return WD_TLS_DISCONNECTED;
-    to_sockaddr(&theirs, &peer);
-    to_sockaddr(&ours, &own);
-    if (wd_peer_find((const struct sockaddr *)(const void *)&peer,
-                     (const struct sockaddr *)(const void *)&own, &origin, &uid,
-                     err) != WD_OK)
+    peer = to_address(&theirs);
+    own = to_address(&ours);
+    if (wd_peer_find(&peer.any, &own.any, &origin, &uid, err) != WD_OK)
         return WD_TLS_NO_OWNER;
     if (origin == WD_PEER_REMOTE)
         return WD_TLS_NONE;

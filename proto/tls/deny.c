@@ -1,8 +1,9 @@
 #include "proto/tls/deny.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LINE_BYTES = 2048 };
 
 typedef struct deny_row {
     bool serial; /* else a prefix of the URI */
@@ -24,40 +25,38 @@ void wd_deny_list_free(wd_deny_list *list)
     free(list);
 }
 
-/* Lower case, without leading zeros, ':' and spaces: as wd_identity has it. */
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Its hexadecimal digits in lower case, without the zeros that lead them. */
 static void normalise_serial(char *text)
 {
     char *out = text;
 
-    for (const char *in = text; *in != '\0'; in++)
-        if (isxdigit((unsigned char)*in))
-            *out++ = (char)tolower((unsigned char)*in);
-    *out = '\0';
-    if (strlen(text) % 2 == 1) {
-        memmove(text + 1, text, strlen(text) + 1); /* room: see take_row */
-        text[0] = '0';
+    for (const char *in = text; *in != '\0'; in++) {
+        char c = (char)(*in | 0x20); /* lower case; digits have the bit already */
+        if (is_hex(c) && (c != '0' || out != text))
+            *out++ = c;
     }
-    while (strncmp(text, "00", 2) == 0 && text[2] != '\0')
-        memmove(text, text + 2, strlen(text + 2) + 1);
+    *out = '\0';
 }
 
 static wd_status add_row(wd_deny_list *list, bool serial, const char *text,
                          wd_error *err)
 {
-    size_t room = strlen(text) + 2;
     deny_row *rows = reallocarray(list->rows, list->n_rows + 1, sizeof *rows);
-    char *copy = calloc(1, room);
 
-    if (rows != NULL)
-        list->rows = rows;
-    if (rows == NULL || copy == NULL) {
-        free(copy);
+    if (rows == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the deny list");
-    }
-    memcpy(copy, text, room - 2);
+    list->rows = rows;
+    rows[list->n_rows] = (deny_row){serial, strdup(text)};
+    if (rows[list->n_rows].text == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the deny list");
     if (serial)
-        normalise_serial(copy);
-    rows[list->n_rows++] = (deny_row){serial, copy};
+        normalise_serial(rows[list->n_rows].text);
+    list->n_rows++;
     return WD_OK;
 }
 
@@ -93,18 +92,38 @@ static wd_status take_row(wd_deny_list *list, char *line, unsigned number,
                    number);
 }
 
+/* Every line of `text` into the list. */
+static wd_status take_lines(wd_deny_list *list, const char *text, wd_error *err)
+{
+    char line[LINE_BYTES];
+
+    for (unsigned number = 1; *text != '\0'; number++) {
+        size_t size = strcspn(text, "\n");
+        if (size >= sizeof line)
+            return wd_fail(err, WD_INVALID_ARGUMENT,
+                           "deny list, line %u: longer than %d bytes", number,
+                           LINE_BYTES - 1);
+        memcpy(line, text, size);
+        line[size] = '\0';
+        WD_TRY(take_row(list, line, number, err));
+        text += size + (text[size] == '\n' ? 1 : 0);
+    }
+    return WD_OK;
+}
+
 wd_status wd_deny_list_parse(const char *text, wd_deny_list **ret, wd_error *err)
 {
-    WD_AUTO(wd_deny_list) *list = calloc(1, sizeof *list);
-    WD_AUTO(wd_text) *copy = strdup(text != NULL ? text : "");
-    char *rest = copy, *line;
+    wd_deny_list *list = calloc(1, sizeof *list);
+    wd_status status;
 
-    if (list == NULL || copy == NULL)
+    if (list == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the deny list");
-    for (unsigned number = 1; (line = strsep(&rest, "\n")) != NULL; number++)
-        WD_TRY(take_row(list, line, number, err));
-    *ret = WD_STEAL(list);
-    return WD_OK;
+    status = take_lines(list, text != NULL ? text : "", err);
+    if (status == WD_OK)
+        *ret = list;
+    else
+        wd_deny_list_free(list);
+    return status;
 }
 
 /* Whole segments: the prefix ends at a '/' of its own, or the URI does there. */
@@ -119,9 +138,11 @@ static bool prefix_matches(const char *prefix, const char *uri)
 
 bool wd_deny_list_has(const wd_deny_list *list, const wd_identity *peer)
 {
+    const char *serial = peer->serial + strspn(peer->serial, "0");
+
     for (size_t i = 0; i < list->n_rows; i++) {
         const deny_row *row = &list->rows[i];
-        if (row->serial ? strcmp(row->text, peer->serial) == 0
+        if (row->serial ? strcmp(row->text, serial) == 0
                         : prefix_matches(row->text, peer->uri))
             return true;
     }

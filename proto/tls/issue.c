@@ -139,6 +139,7 @@ wd_status wd_ca_adopt(char *cert_pem, char *key_pem, wd_ca **ret, wd_error *err)
 {
     WD_AUTO(wd_ca) *ca = calloc(1, sizeof *ca);
 
+    WD_ASSERT(cert_pem != NULL && key_pem != NULL);
     if (ca == NULL) {
         free(cert_pem);
         wd_secret_text_free(key_pem);
@@ -207,8 +208,7 @@ wd_status wd_ca_new(const char *name, int64_t not_before_ms, int64_t not_after_m
                     wd_ca **ret, wd_error *err)
 {
     const int64_t validity_ms[2] = {not_before_ms, not_after_ms};
-    WD_AUTO(wd_text) *cert = NULL;
-    WD_AUTO(wd_secret_text) *secret = NULL;
+    wd_pem_pair pair = {NULL, NULL};
     mbedtls_pk_context key;
     wd_status status;
 
@@ -218,10 +218,12 @@ wd_status wd_ca_new(const char *name, int64_t not_before_ms, int64_t not_after_m
     mbedtls_pk_init(&key);
     status = wd_key_make(&key, err);
     if (status == WD_OK)
-        status = wd_key_pem(&key, &secret, err);
+        status = wd_key_pem(&key, &pair.key, err);
     if (status == WD_OK)
-        status = make_ca_pem(&key, name, validity_ms, &cert, err);
+        status = make_ca_pem(&key, name, validity_ms, &pair.cert, err);
     mbedtls_pk_free(&key);
-    WD_TRY(status);
-    return wd_ca_adopt(WD_STEAL(cert), WD_STEAL(secret), ret, err);
+    if (status == WD_OK)
+        return wd_ca_adopt(pair.cert, pair.key, ret, err);
+    wd_pem_pair_done(&pair);
+    return status;
 }

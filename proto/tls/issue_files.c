@@ -1,4 +1,4 @@
-#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,12 +9,14 @@
 
 enum { BACKDATE_MS = 5 * 60 * 1000 }; /* for peers whose clock is a little behind */
 
-static wd_status path_of(const char *dir, const char *file, char **ret, wd_error *err)
+static wd_status path_of(const char *dir, const char *file, char ret[PATH_MAX],
+                         wd_error *err)
 {
-    if (asprintf(ret, "%s/%s", dir, file) >= 0)
+    int size = snprintf(ret, PATH_MAX, "%s/%s", dir, file);
+
+    if (size >= 0 && size < PATH_MAX)
         return WD_OK;
-    *ret = NULL;
-    return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+    return wd_fail(err, WD_INVALID_ARGUMENT, "the path of %s is too long", file);
 }
 
 /* Key first: a certificate without its key is the worse half to be left with. */
@@ -35,11 +37,10 @@ static wd_status write_pair(const wd_pem_pair *pair, const char *key_path,
 wd_status wd_ca_save(const wd_ca *ca, const char *dir, wd_error *err)
 {
     const wd_pem_pair pair = {ca->cert_pem, ca->key_pem};
-    WD_AUTO(wd_text) *cert = NULL;
-    WD_AUTO(wd_text) *key = NULL;
+    char cert[PATH_MAX], key[PATH_MAX];
 
-    WD_TRY(path_of(dir, WD_CA_CERT_FILE, &cert, err));
-    WD_TRY(path_of(dir, WD_CA_KEY_FILE, &key, err));
+    WD_TRY(path_of(dir, WD_CA_CERT_FILE, cert, err));
+    WD_TRY(path_of(dir, WD_CA_KEY_FILE, key, err));
     return write_pair(&pair, key, cert, err);
 }
 
@@ -55,13 +56,12 @@ wd_status wd_ca_create(const char *dir, const char *name, int64_t valid_ms,
 
 wd_status wd_ca_load(const char *dir, wd_ca **ret, wd_error *err)
 {
-    WD_AUTO(wd_text) *cert_path = NULL;
-    WD_AUTO(wd_text) *key_path = NULL;
+    char cert_path[PATH_MAX], key_path[PATH_MAX];
     WD_AUTO(wd_text) *cert = NULL;
     WD_AUTO(wd_secret_text) *key = NULL;
 
-    WD_TRY(path_of(dir, WD_CA_CERT_FILE, &cert_path, err));
-    WD_TRY(path_of(dir, WD_CA_KEY_FILE, &key_path, err));
+    WD_TRY(path_of(dir, WD_CA_CERT_FILE, cert_path, err));
+    WD_TRY(path_of(dir, WD_CA_KEY_FILE, key_path, err));
     WD_TRY(wd_secret_file_check(key_path, err));
     WD_TRY(wd_pem_file_read(cert_path, &cert, err));
     WD_TRY(wd_pem_file_read(key_path, &key, err));

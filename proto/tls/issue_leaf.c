@@ -106,17 +106,18 @@ static size_t encode_fact(const char *text, unsigned char out[WD_FACT_BYTES + 4]
 
     if (size == 0 || size >= WD_FACT_BYTES)
         return 0;
-    for (size_t i = 0; i < size; i++)
-        if (text[i] < 0x20 || text[i] > 0x7e)
-            return 0;
     out[at++] = MBEDTLS_ASN1_UTF8_STRING;
     if (size > 0xff)
         out[at++] = 0x82, out[at++] = (unsigned char)(size >> 8);
     else if (size > 0x7f)
         out[at++] = 0x81;
     out[at++] = (unsigned char)size;
-    memcpy(out + at, text, size);
-    return at + size;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < 0x20 || text[i] > 0x7e)
+            return 0;
+        out[at++] = (unsigned char)text[i];
+    }
+    return at;
 }
 
 static wd_status add_facts(mbedtls_x509write_cert *crt, const wd_leaf_spec *spec,
@@ -234,19 +235,20 @@ void wd_pem_pair_done(wd_pem_pair *pair)
 wd_status wd_ca_issue(const wd_ca *ca, const wd_leaf_spec *spec, wd_pem_pair *ret,
                       wd_error *err)
 {
-    WD_AUTO(wd_text) *cert = NULL;
-    WD_AUTO(wd_secret_text) *secret = NULL;
+    wd_pem_pair pair = {NULL, NULL};
     mbedtls_pk_context key;
     wd_status status;
 
     mbedtls_pk_init(&key);
     status = wd_key_make(&key, err);
     if (status == WD_OK)
-        status = wd_key_pem(&key, &secret, err);
+        status = wd_key_pem(&key, &pair.key, err);
     if (status == WD_OK)
-        status = issue_for_key(ca, spec, &key, &cert, err);
+        status = issue_for_key(ca, spec, &key, &pair.cert, err);
     mbedtls_pk_free(&key);
-    WD_TRY(status);
-    *ret = (wd_pem_pair){.cert = WD_STEAL(cert), .key = WD_STEAL(secret)};
-    return WD_OK;
+    if (status == WD_OK)
+        *ret = pair;
+    else
+        wd_pem_pair_done(&pair);
+    return status;
 }

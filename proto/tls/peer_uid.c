@@ -27,22 +27,24 @@ typedef struct endpoint {
 
 static bool read_endpoint(const struct sockaddr *sa, endpoint *ret)
 {
-    const struct sockaddr_in *in4 = (const struct sockaddr_in *)(const void *)sa;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)sa;
+    struct sockaddr_in in4;
+    struct sockaddr_in6 in6;
 
     memset(ret, 0, sizeof *ret);
     if (sa->sa_family == AF_INET) {
-        *ret = (endpoint){.family = AF_INET, .size = 4, .port = in4->sin_port};
-        memcpy(ret->ip, &in4->sin_addr, 4);
+        memcpy(&in4, sa, sizeof in4);
+        *ret = (endpoint){.family = AF_INET, .size = 4, .port = in4.sin_port};
+        memcpy(ret->ip, &in4.sin_addr, 4);
         return true;
     }
     if (sa->sa_family != AF_INET6)
         return false;
-    *ret = (endpoint){.family = AF_INET6, .size = 16, .port = in6->sin6_port};
-    memcpy(ret->ip, &in6->sin6_addr, 16);
-    if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
-        *ret = (endpoint){.family = AF_INET, .size = 4, .port = in6->sin6_port};
-        memcpy(ret->ip, in6->sin6_addr.s6_addr + 12, 4);
+    memcpy(&in6, sa, sizeof in6);
+    *ret = (endpoint){.family = AF_INET6, .size = 16, .port = in6.sin6_port};
+    memcpy(ret->ip, &in6.sin6_addr, 16);
+    if (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) {
+        *ret = (endpoint){.family = AF_INET, .size = 4, .port = in6.sin6_port};
+        memcpy(ret->ip, in6.sin6_addr.s6_addr + 12, 4);
     }
     return true;
 }
@@ -54,12 +56,14 @@ static ssize_t ask(int family, const void *request, size_t size, void *answer,
 {
     WD_AUTO_FD int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, family);
     const struct timeval limit = {.tv_sec = ANSWER_MS / 1000};
-    const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    const union {
+        struct sockaddr_nl nl;
+        struct sockaddr any;
+    } kernel = {.nl = {.nl_family = AF_NETLINK}};
     ssize_t n;
 
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
-        sendto(fd, request, size, 0, (const struct sockaddr *)(const void *)&kernel,
-               sizeof kernel) != (ssize_t)size)
+        sendto(fd, request, size, 0, &kernel.any, sizeof kernel.nl) != (ssize_t)size)
         return -1;
     do
         n = recv(fd, answer, room, 0);
@@ -117,10 +121,11 @@ static wd_status address_is_ours(const endpoint *at, bool *ret, wd_error *err)
     n = ask(NETLINK_ROUTE, &request, request.head.nlmsg_len, &reply, sizeof reply);
     if (n < 0)
         return wd_fail(err, WD_UNAVAILABLE, "rtnetlink does not answer: %s",
-                       strerror(errno));
+                       strerrordesc_np(errno));
     route = payload(&reply.head, n, RTM_NEWROUTE, sizeof *route, &why);
     if (route == NULL && why != ENETUNREACH && why != EHOSTUNREACH)
-        return wd_fail(err, WD_UNAVAILABLE, "rtnetlink refuses: %s", strerror(why));
+        return wd_fail(err, WD_UNAVAILABLE, "rtnetlink refuses: %s",
+                       strerrordesc_np(why));
     *ret = route != NULL && route->rtm_type == RTN_LOCAL;
     return WD_OK;
 }
@@ -153,11 +158,12 @@ static wd_status find_owner(const endpoint *peer, const endpoint *own,
     n = ask(NETLINK_SOCK_DIAG, &request, sizeof request, &reply, sizeof reply);
     if (n < 0)
         return wd_fail(err, WD_UNAVAILABLE, "sock_diag does not answer: %s",
-                       strerror(errno));
+                       strerrordesc_np(errno));
     socket_found =
         payload(&reply.head, n, SOCK_DIAG_BY_FAMILY, sizeof *socket_found, &why);
     if (socket_found == NULL && why != ENOENT)
-        return wd_fail(err, WD_UNAVAILABLE, "sock_diag refuses: %s", strerror(why));
+        return wd_fail(err, WD_UNAVAILABLE, "sock_diag refuses: %s",
+                       strerrordesc_np(why));
     *ret = WD_PEER_NO_OWNER;
     if (socket_found == NULL || socket_found->idiag_inode == 0 ||
         socket_found->idiag_state == STATE_TIME_WAIT)
@@ -187,14 +193,15 @@ wd_status wd_peer_find(const struct sockaddr *peer, const struct sockaddr *own,
 /* 127.0.0.1 is ours, and nothing is connected from its port 0. */
 wd_status wd_peer_probe(wd_error *err)
 {
-    const struct sockaddr_in nobody = {.sin_family = AF_INET,
-                                       .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    const struct sockaddr *address = (const struct sockaddr *)(const void *)&nobody;
+    const union {
+        struct sockaddr_in in4;
+        struct sockaddr any;
+    } nobody = {.in4 = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}};
     wd_peer_origin origin = WD_PEER_REMOTE;
     uint32_t uid;
     wd_error why;
 
-    if (wd_peer_find(address, address, &origin, &uid, &why) != WD_OK)
+    if (wd_peer_find(&nobody.any, &nobody.any, &origin, &uid, &why) != WD_OK)
         return wd_fail(err, WD_FAILED_PRECONDITION,
                        "cannot tell sandboxed peers apart: %s. The gate needs netlink "
                        "(NETLINK_ROUTE and NETLINK_SOCK_DIAG; CONFIG_INET_TCP_DIAG)",

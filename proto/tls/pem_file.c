@@ -21,7 +21,7 @@ static wd_status fail_errno(wd_error *err, const char *verb, const char *path)
         status = WD_PERMISSION_DENIED;
     if (why == EEXIST)
         status = WD_FAILED_PRECONDITION;
-    return wd_fail(err, status, "cannot %s %s: %s", verb, path, strerror(why));
+    return wd_fail(err, status, "cannot %s %s: %s", verb, path, strerrordesc_np(why));
 }
 
 void wd_secret_text_free(char *text)
@@ -48,12 +48,25 @@ static ssize_t read_all(int fd, char *buffer, size_t room)
     return (ssize_t)have;
 }
 
+/* `size` bytes of a file into `text`, which has room for a NUL more. */
+static wd_status read_text(int fd, char *text, size_t size, const char *path,
+                           wd_error *err)
+{
+    ssize_t n = read_all(fd, text, size);
+
+    if (n < 0)
+        return fail_errno(err, "read", path);
+    if (memchr(text, 0, (size_t)n) != NULL)
+        return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no text", path);
+    return WD_OK;
+}
+
 wd_status wd_pem_file_read(const char *path, char **ret, wd_error *err)
 {
     WD_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    WD_AUTO(wd_secret_text) *text = NULL;
     struct stat st;
-    ssize_t size;
+    wd_status status;
+    char *text;
 
     if (fd < 0 || fstat(fd, &st) != 0)
         return fail_errno(err, "read", path);
@@ -63,13 +76,12 @@ wd_status wd_pem_file_read(const char *path, char **ret, wd_error *err)
     text = calloc(1, (size_t)st.st_size + 1);
     if (text == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %s", path);
-    size = read_all(fd, text, (size_t)st.st_size);
-    if (size < 0)
-        return fail_errno(err, "read", path);
-    if (memchr(text, 0, (size_t)size) != NULL)
-        return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no text", path);
-    *ret = WD_STEAL(text);
-    return WD_OK;
+    status = read_text(fd, text, (size_t)st.st_size, path, err);
+    if (status == WD_OK)
+        *ret = text;
+    else
+        wd_secret_text_free(text);
+    return status;
 }
 
 static bool write_all(int fd, const char *text, size_t size)

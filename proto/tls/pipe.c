@@ -37,7 +37,7 @@ static char *der_text(const mbedtls_x509_buf *der)
 static char *digest_text(const uint8_t digest[WD_SHA256_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
-    char text[sizeof "sha256:" + 2 * WD_SHA256_BYTES] = "sha256:";
+    char text[sizeof "sha256:" + (size_t)2 * WD_SHA256_BYTES] = "sha256:";
     char *out = text + strlen(text);
 
     for (size_t i = 0; i < WD_SHA256_BYTES; i++) {

@@ -127,7 +127,7 @@ wd_status wd_sweeper_start(wd_tls_binding *b, wd_error *err)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rv != 0)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no thread for the TLS sweeper: %s",
-                       strerror(rv));
+                       strerrordesc_np(rv));
     b->sweeping = true;
     return WD_OK;
 }

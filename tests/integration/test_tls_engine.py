@@ -19,7 +19,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-SERVER = Path(os.environ.get("WARDED_BUILD", "build/asan")).absolute() / "bin/tls_server"
+SERVER = (
+    Path(os.environ.get("WARDED_BUILD", "build/asan")).absolute() / "bin/tls_server"
+)
 URI = "spiffe://test.example/ns/default/owner/ann/client/trainer"
 GATE = "spiffe://test.example/ns/default/owner/ann/gate/g1"
 GREETING = b"\0SP\0\0\x30\0\0"
@@ -63,9 +65,9 @@ class Odd:
     is_ca: bool = False
 
 
-def _build(name: str, issuer: str, start: timedelta, end: timedelta) -> tuple[
-    x509.CertificateBuilder, ec.EllipticCurvePrivateKey
-]:
+def _build(
+    name: str, issuer: str, start: timedelta, end: timedelta
+) -> tuple[x509.CertificateBuilder, ec.EllipticCurvePrivateKey]:
     key = ec.generate_private_key(ec.SECP256R1())
     now = datetime.now(UTC)
     builder = (
@@ -212,14 +214,43 @@ def test_a_good_certificate_is_answered(server: Server) -> None:
     assert server.line() == ["accept", URI]
 
 
+def _leave(server: Server, pair: Pair, how: int) -> None:
+    """Go away at one of several bad moments."""
+    tls = server.connect(pair)
+    if how > 0:
+        tls.sendall(GREETING + REQUEST * how)
+    if how > 1:
+        tls.recv(8)
+    if how > 2:
+        linger = struct.pack("ii", 1, 0)
+        tls.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    tls.close()
+
+
+def test_peers_that_leave_at_bad_moments_leave_nothing(server: Server) -> None:
+    pair = make_leaf(server.ca, Odd())
+    descriptors = Path(f"/proc/{server.process.pid}/fd")
+    before = len(list(descriptors.iterdir()))
+    for turn in range(200):
+        _leave(server, pair, turn % 4)
+    with server.connect(pair) as tls:
+        assert tls.recv(8) == b"\0SP\0\0\x31\0\0"
+        tls.sendall(GREETING + REQUEST)
+        assert tls.recv(100) == REQUEST
+    deadline = time.monotonic() + 10
+    while len(list(descriptors.iterdir())) > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(list(descriptors.iterdir())) <= before
+
+
 def test_tls_12_is_refused(server: Server) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.maximum_version = ssl.TLSVersion.TLSv1_2
-    with socket.create_connection(("127.0.0.1", server.port), 10) as plain:
-        with pytest.raises(ssl.SSLError):
-            context.wrap_socket(plain)
+    plain = socket.create_connection(("127.0.0.1", server.port), 10)
+    with plain, pytest.raises(ssl.SSLError):
+        context.wrap_socket(plain)
     assert server.line()[:2] == ["reject", "protocol"]
 
 

@@ -55,6 +55,8 @@ int tcp_connect(int port)
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+    if (fd < 0)
+        fail_msg("no socket");
     assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
     return fd;
 }

@@ -28,9 +28,10 @@ static size_t run(const uint8_t *data, size_t size, size_t step, size_t *ret_siz
 /* The greeting, then messages of these sizes. Returns the bytes used. */
 static size_t stream(uint8_t *out, const uint32_t *sizes, size_t n)
 {
-    size_t at = 8;
+    static const uint8_t greeting[8] = {0, 'S', 'P', 0, 0, 0x31, 0, 0};
+    size_t at = sizeof greeting;
 
-    memcpy(out, "\0SP\0\0\x31\0\0", 8);
+    memcpy(out, greeting, sizeof greeting);
     for (size_t i = 0; i < n; i++) {
         memset(out + at, 0, 8);
         for (unsigned k = 0; k < 4; k++)

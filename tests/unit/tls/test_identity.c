@@ -190,13 +190,32 @@ static void the_arc_is_encoded_as_x660_says(void **state)
     assert_memory_equal(WD_OID_FACTS, arc, sizeof arc);
 }
 
-static void odd_certificates_are_refused_by_cause(void **state)
+typedef struct odd_case {
+    const char *name;
+    odd_spec spec;
+    wd_tls_cause cause;
+} odd_case;
+
+static void expect_cause(const wd_ca *ca, const odd_case *c)
 {
-    static const struct {
-        const char *name;
-        odd_spec spec;
-        wd_tls_cause cause;
-    } cases[] = {
+    wd_pem_pair pair;
+    wd_identity id;
+    wd_tls_cause cause;
+    size_t size;
+    uint8_t *der;
+
+    odd_issue(ca, &c->spec, &pair);
+    der = test_der(pair.cert, &size);
+    (void)!wd_identity_read_cause((wd_span){der, size}, &id, &cause, NULL);
+    if (cause != c->cause)
+        fail_msg("%s: %s", c->name, wd_tls_cause_name(cause));
+    free(der);
+    wd_pem_pair_done(&pair);
+}
+
+static void names_of_other_forms_are_refused_by_cause(void **state)
+{
+    static const odd_case cases[] = {
         {"good", {.is_ca = false}, WD_TLS_NONE},
         {"no san", {.no_uri = true}, WD_TLS_NO_SAN},
         {"two uris", {.uri_2 = TEST_GATE}, WD_TLS_MANY_URIS},
@@ -204,54 +223,45 @@ static void odd_certificates_are_refused_by_cause(void **state)
         {"no spiffe id", {.uri = "https://test.example/"}, WD_TLS_BAD_SAN},
         {"upper case", {.uri = "spiffe://T/ns/n/owner/o/client/c"}, WD_TLS_BAD_SAN},
         {"empty uri", {.uri = ""}, WD_TLS_BAD_SAN},
-        {"fact, no UTF8String",
-         {.fact_oid = WD_OID_FACTS "\x01",
-          .fact_oid_size = 21,
-          .fact_der = "\x13\x01x",
-          .fact_der_size = 3},
-         WD_TLS_BAD_FACT},
-        {"fact with a byte more",
-         {.fact_oid = WD_OID_FACTS "\x01",
-          .fact_oid_size = 21,
-          .fact_der = "\x0c\x01xy",
-          .fact_der_size = 4},
-         WD_TLS_BAD_FACT},
-        {"fact with a NUL",
-         {.fact_oid = WD_OID_FACTS "\x01",
-          .fact_oid_size = 21,
-          .fact_der = "\x0c\x02x\0",
-          .fact_der_size = 4},
-         WD_TLS_BAD_FACT},
-        {"empty fact",
-         {.fact_oid = WD_OID_FACTS "\x01",
-          .fact_oid_size = 21,
-          .fact_der = "\x0c\0",
-          .fact_der_size = 2},
-         WD_TLS_BAD_FACT},
-        {"a later version's fact",
-         {.fact_oid = WD_OID_FACTS "\x09",
-          .fact_oid_size = 21,
-          .fact_der = "\x13\x01x",
-          .fact_der_size = 3},
-         WD_TLS_NONE},
     };
     const sample *s = *state;
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        wd_pem_pair pair;
-        size_t size;
-        wd_identity id;
-        wd_tls_cause cause;
-        uint8_t *der;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_cause(s->ca, &cases[i]);
+}
 
-        odd_issue(s->ca, &cases[i].spec, &pair);
-        der = test_der(pair.cert, &size);
-        (void)!wd_identity_read_cause((wd_span){der, size}, &id, &cause, NULL);
-        if (cause != cases[i].cause)
-            fail_msg("%s: %s", cases[i].name, wd_tls_cause_name(cause));
-        free(der);
-        wd_pem_pair_done(&pair);
-    }
+#define FACT(number, bytes)                                                            \
+    {.fact_oid = WD_OID_FACTS number,                                                  \
+     .fact_oid_size = WD_OID_SIZE(WD_OID_FACTS) + 1,                                   \
+     .fact_der = (bytes),                                                              \
+     .fact_der_size = sizeof(bytes) - 1}
+
+static void odd_facts_are_refused(void **state)
+{
+    static const odd_case cases[] = {
+        {"good", FACT("\x01", "\x0c\x01x"), WD_TLS_NONE},
+        {"a PrintableString", FACT("\x01", "\x13\x01x"), WD_TLS_BAD_FACT},
+        {"with a byte more", FACT("\x01", "\x0c\x01xy"), WD_TLS_BAD_FACT},
+        {"with a NUL", FACT("\x01", "\x0c\x02x\0"), WD_TLS_BAD_FACT},
+        {"empty", FACT("\x01", "\x0c\0"), WD_TLS_BAD_FACT},
+        {"an overlong length", FACT("\x01", "\x0c\x81\x01x"), WD_TLS_BAD_FACT},
+        {"a later version's", FACT("\x09", "\x13\x01x"), WD_TLS_NONE},
+    };
+    const sample *s = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_cause(s->ca, &cases[i]);
+}
+
+static bool denies(const char *text)
+{
+    const wd_identity peer = {.uri = "spiffe://d/ns/a/owner/b/client/c",
+                              .serial = "0a0b"};
+    WD_AUTO(wd_deny_list) *list = NULL;
+    wd_error err;
+
+    OK(wd_deny_list_parse(text, &list, &err), err);
+    return wd_deny_list_has(list, &peer);
 }
 
 static void the_deny_list_knows_serials_and_prefixes(void **state)
@@ -274,16 +284,11 @@ static void the_deny_list_knows_serials_and_prefixes(void **state)
         {"spiffe://d/ns/a/owner/b/clien", false},
         {"spiffe://d/ns", true},
     };
-    wd_identity peer = {.uri = "spiffe://d/ns/a/owner/b/client/c", .serial = "0a0b"};
-    wd_error err;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        WD_AUTO(wd_deny_list) *list = NULL;
-        OK(wd_deny_list_parse(cases[i].text, &list, &err), err);
-        if (wd_deny_list_has(list, &peer) != cases[i].denied)
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (denies(cases[i].text) != cases[i].denied)
             fail_msg("%s", cases[i].text);
-    }
 }
 
 static void a_deny_list_with_a_bad_line_names_it(void **state)
@@ -311,7 +316,8 @@ int main(void)
         cmocka_unit_test(a_fact_twice_is_refused),
         cmocka_unit_test(a_second_alternative_name_extension_is_refused),
         cmocka_unit_test(the_arc_is_encoded_as_x660_says),
-        cmocka_unit_test(odd_certificates_are_refused_by_cause),
+        cmocka_unit_test(names_of_other_forms_are_refused_by_cause),
+        cmocka_unit_test(odd_facts_are_refused),
         cmocka_unit_test(the_deny_list_knows_serials_and_prefixes),
         cmocka_unit_test(a_deny_list_with_a_bad_line_names_it),
     };

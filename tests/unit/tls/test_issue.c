@@ -1,4 +1,3 @@
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,20 +14,11 @@ typedef struct folder {
     char path[4][128];
 } folder;
 
-static int remove_one(const char *path, const struct stat *st, int flag,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
 static int make_folder(void **state)
 {
     folder *f = calloc(1, sizeof *f);
 
-    (void)strcpy(f->dir, "/tmp/wd-issue-XXXXXX");
+    (void)snprintf(f->dir, sizeof f->dir, "/tmp/wd-issue-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     *state = f;
     return 0;
@@ -38,7 +28,15 @@ static int drop_folder(void **state)
 {
     folder *f = *state;
 
-    (void)nftw(f->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    static const char *const files[] = {WD_CA_CERT_FILE, WD_CA_KEY_FILE, "key.pem",
+                                        "cert.pem", "secret"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", f->dir, files[i]);
+        (void)unlink(path);
+    }
+    assert_int_equal(rmdir(f->dir), 0);
     free(f);
     return 0;
 }

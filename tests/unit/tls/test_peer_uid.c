@@ -7,6 +7,25 @@
 #include "check.h"
 #include "proto/tls/peer_uid.h"
 
+static int open_socket(int family)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        fail_msg("no socket");
+    return fd;
+}
+
+static int accept_one(int listener, struct sockaddr_storage *peer)
+{
+    socklen_t size = sizeof *peer;
+    int fd = accept(listener, (struct sockaddr *)peer, &size);
+
+    if (fd < 0)
+        fail_msg("nobody came");
+    return fd;
+}
+
 /* A connected pair over loopback: [0] dialled, [1] was accepted. */
 typedef struct tcp_pair {
     int fd[2];
@@ -15,7 +34,7 @@ typedef struct tcp_pair {
 
 static int listen_on(int family, struct sockaddr_storage *at, socklen_t *size)
 {
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = open_socket(family);
 
     memset(at, 0, sizeof *at);
     at->ss_family = (sa_family_t)family;
@@ -37,11 +56,9 @@ static void connect_pair(int family, tcp_pair *p)
     socklen_t size;
     int listener = listen_on(family, &at, &size);
 
-    p->fd[0] = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    p->fd[0] = open_socket(family);
     assert_int_equal(connect(p->fd[0], (struct sockaddr *)&at, size), 0);
-    size = sizeof p->peer;
-    p->fd[1] = accept(listener, (struct sockaddr *)&p->peer, &size);
-    assert_true(p->fd[1] >= 0);
+    p->fd[1] = accept_one(listener, &p->peer);
     size = sizeof p->own;
     assert_int_equal(getsockname(p->fd[1], (struct sockaddr *)&p->own, &size), 0);
     (void)close(listener);
@@ -49,7 +66,7 @@ static void connect_pair(int family, tcp_pair *p)
 
 static wd_peer_origin origin_of(const tcp_pair *p, uint32_t *uid)
 {
-    wd_peer_origin origin = 0;
+    wd_peer_origin origin = WD_PEER_REMOTE;
     wd_error err;
 
     OK(wd_peer_find((const struct sockaddr *)&p->peer, (const struct sockaddr *)&p->own,
@@ -90,13 +107,12 @@ static void claim_10_a_socket_made_by_another_uid_is_seen(void **state)
         char byte;
         if (setresuid(12345, 12345, 12345) != 0)
             _exit(1);
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        fd = open_socket(AF_INET);
         if (connect(fd, (struct sockaddr *)&at, size) != 0)
             _exit(2);
         _exit(read(fd, &byte, 1) == 0 ? 0 : 3); /* until we have looked */
     }
-    size = sizeof p.peer;
-    p.fd[1] = accept(listener, (struct sockaddr *)&p.peer, &size);
+    p.fd[1] = accept_one(listener, &p.peer);
     size = sizeof p.own;
     (void)getsockname(p.fd[1], (struct sockaddr *)&p.own, &size);
     assert_int_equal(origin_of(&p, &uid), WD_PEER_LOCAL);
@@ -142,7 +158,7 @@ static void an_address_of_others_is_remote(void **state)
     struct sockaddr_in own = {.sin_family = AF_INET,
                               .sin_port = htons(7443),
                               .sin_addr.s_addr = htonl(0x0a000001)};
-    wd_peer_origin origin = 0;
+    wd_peer_origin origin = WD_PEER_REMOTE;
     uint32_t uid;
     wd_error err;
 
