@@ -47,15 +47,15 @@ def leaves(execd_pid: int) -> Iterator[str]:
         yield from (f"{folder}/{n}" for n in names if n.startswith(f"warded-{execd_pid}."))
 
 
-def processes_of(uids: range) -> Iterator[int]:
-    """Processes of the machine that run under these ids."""
+def processes_of(uids: range, *, alive: bool = False) -> Iterator[int]:
+    """Processes of the machine that have these ids; `alive`: no zombies."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
             status = (entry / "status").read_text()
             uid = int(status.split("\nUid:\t", 1)[1].split("\t", 1)[0])
-            if uid in uids:
+            if uid in uids and not (alive and "\nState:\tZ" in status):
                 yield int(entry.name)
 
 

@@ -62,7 +62,7 @@ def await_death(pids: list[int]) -> None:
 
 
 def slot_processes() -> list[int]:
-    return list(processes_of(range(UID_BASE, UID_BASE + 2)))
+    return list(processes_of(range(UID_BASE, UID_BASE + 2), alive=True))
 
 
 def run_sleeper(jobs: Jobs) -> int:
