@@ -184,7 +184,7 @@ def test_no_answer_within_deadline_and_grace_is_a_deadline_exceeded(
     began = time.monotonic()
     with pytest.raises(warded.DeadlineExceeded) as caught:
         check(channel, timeout=0.2)
-    assert 2.1 <= time.monotonic() - began < 4
+    assert 2.1 <= time.monotonic() - began < 10
     assert caught.value.may_have_run
 
 

@@ -245,6 +245,7 @@ def test_audit_heads_are_kept_for_witnesses(
     start: Start, profile_of: ProfileOf, state_home: Path
 ) -> None:
     gate = start()
+    began = time.monotonic()
     with warded.connect(profile_of(gate)) as channel:
         for _ in range(100):
             v1.HealthStub(channel).Check(v1.HealthCheckRequest())
@@ -255,7 +256,8 @@ def test_audit_heads_are_kept_for_witnesses(
     (file,) = chain.iterdir()
     lines = file.read_text().splitlines()
     assert file.name == f"{os.getpid()}.heads"
-    assert 2 <= len(lines) <= 5  # the first at once, then one a second, the last
+    # the first at once, then one a second, the last when the channel is closed
+    assert 2 <= len(lines) <= 3 + time.monotonic() - began
     assert lines[-1] == f"100 {'07' * 32}"
 
 
