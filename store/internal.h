@@ -54,6 +54,7 @@ struct wd_store {
 struct wd_reader {
     sqlite3 *db;
     char chain_id[WD_UUID_TEXT_BYTES];
+    int64_t deadline_ms; /* CLOCK_MONOTONIC; 0: none */
 };
 
 /* The head after a commit, for any thread to see. */

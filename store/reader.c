@@ -9,6 +9,8 @@
 #include "store/internal.h"
 #include "store/schema.h"
 
+#define PROGRESS_STEPS 1000 /* of SQLite's machine between two looks at the clock */
+
 static wd_status find_db(const char *dir, char **ret_path, wd_error *err)
 {
     WD_AUTO(wd_text) *path = NULL;
@@ -51,6 +53,20 @@ void wd_reader_close(wd_reader *reader)
         return;
     (void)sqlite3_close_v2(reader->db);
     free(reader);
+}
+
+/* SQLite asks every so often: other than 0 ends the statement. */
+static int is_late(void *arg)
+{
+    const wd_reader *reader = arg;
+    return wd_clock_mono_ms(wd_clock_system()) >= reader->deadline_ms;
+}
+
+void wd_reader_set_deadline(wd_reader *reader, int64_t mono_ms)
+{
+    reader->deadline_ms = mono_ms;
+    sqlite3_progress_handler(reader->db, PROGRESS_STEPS, mono_ms != 0 ? is_late : NULL,
+                             reader);
 }
 
 const char *wd_reader_chain_id(const wd_reader *reader)

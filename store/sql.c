@@ -45,6 +45,9 @@ static const char *cure_of(int primary)
 wd_status wd_sql_fail(sqlite3 *db, const char *doing, wd_error *err)
 {
     int code = sqlite3_extended_errcode(db);
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return wd_refuse(err, WD_REASON_RUN_TIMEOUT, "could not %s in the time given",
+                         doing);
     return wd_fail(err, status_of(code & 0xff), "could not %s: %s (SQLite %d)%s", doing,
                    sqlite3_errmsg(db), code, cure_of(code & 0xff));
 }

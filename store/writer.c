@@ -32,6 +32,13 @@ void wd_writer_submit(wd_writer *writer, wd_store_job *job)
     (void)pthread_mutex_unlock(&writer->lock);
 }
 
+static bool has_passed(const struct timespec *at)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > at->tv_sec;
+}
+
 static struct timespec housekeeping_time(void)
 {
     struct timespec at;
@@ -125,9 +132,9 @@ static void *work(void *arg)
         wd_store_job *jobs = take(writer, &until, &stop);
         if (stop)
             return NULL;
-        if (jobs != NULL) {
+        if (jobs != NULL)
             write_group(writer->store, jobs);
-        } else {
+        if (jobs == NULL || has_passed(&until)) {
             wd_tokens_flush_used(writer->store);
             until = housekeeping_time();
         }

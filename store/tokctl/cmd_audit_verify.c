@@ -30,14 +30,15 @@ static const char doc[] =
     "in. A tail that was cut off, or a trail made anew from some row on, shows only "
     "against "
     "heads kept elsewhere: every reply carries one, and clients keep them.\v"
-    "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n\n"
+    "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n"
+    "  tokctl audit verify -o jsonl | jq -r .head >>heads    # be a witness "
+    "yourself\n\n"
     "Exit status 7: it does not verify; the first bad row is named.";
 
 static const wd_column members[] = {
     {"verifies", "ok", WD_COLUMN_TEXT},
     {"rows", "rows", WD_COLUMN_TEXT},
-    {"head", "head_seq", WD_COLUMN_TEXT},
-    {"head hash", "head_hash", WD_COLUMN_TEXT},
+    {"head", "head", WD_COLUMN_TEXT},
     {"witnessed", "witnessed", WD_COLUMN_TEXT},
     {"first bad row", "bad_seq", WD_COLUMN_TEXT},
     {"fault", "fault", WD_COLUMN_TEXT},
@@ -94,12 +95,16 @@ static const char *fault_name(wd_audit_fault fault)
 static bool print(const wd_tokctl *ctl, const wd_audit_report *report, bool sound)
 {
     char hash[WD_SHA256_HEX_BYTES];
+    char head[WD_SHA256_HEX_BYTES + 24]; /* in the form of a witness */
     wd_hex((wd_span){report->head.hash, WD_AUDIT_HASH_BYTES}, hash);
-    json_t *view = json_pack(
-        "{s:b, s:I, s:I, s:s, s:I, s:I, s:s}", "ok", (int)sound, "rows",
-        (json_int_t)report->rows, "head_seq", (json_int_t)report->head.seq, "head_hash",
-        hash, "witnessed", (json_int_t)report->n_witnessed, "bad_seq",
-        (json_int_t)report->bad_seq, "fault", fault_name(report->fault));
+    (void)snprintf(head, sizeof(head), "%llu %s", (unsigned long long)report->head.seq,
+                   hash);
+    json_t *view =
+        json_pack("{s:b, s:I, s:s, s:I, s:s, s:I, s:I, s:s}", "ok", (int)sound, "rows",
+                  (json_int_t)report->rows, "head", head, "head_seq",
+                  (json_int_t)report->head.seq, "head_hash", hash, "witnessed",
+                  (json_int_t)report->n_witnessed, "bad_seq",
+                  (json_int_t)report->bad_seq, "fault", fault_name(report->fault));
     return wd_output_one(ctl->format, members, view);
 }
 

@@ -363,20 +363,6 @@ static void recent_calls_end_at_the_first_older_row(void **state)
     assert_int_equal(s.seqs[1], 3);
 }
 
-static void reader_sees_the_head_that_the_writer_committed(void **state)
-{
-    wd_fixture *f = *state;
-    wd_head head = {0};
-    WD_AUTO(wd_reader) *reader = reader_of(f);
-    assert_int_equal(wd_audit_read_head(reader, &head, NULL), WD_OK);
-    assert_int_equal(head.seq, 0);
-    wd_fixture_fill(f, 3);
-    wd_head durable = wd_audit_head(f->store);
-    assert_int_equal(wd_audit_read_head(reader, &head, NULL), WD_OK);
-    assert_memory_equal(&head, &durable, sizeof(head));
-    assert_string_equal(wd_reader_chain_id(reader), wd_store_chain_id(f->store));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -391,7 +377,6 @@ int main(void)
         TEST(tail_gives_the_newest_oldest_first),
         TEST(open_calls_are_those_that_a_crash_cut_off),
         TEST(recent_calls_end_at_the_first_older_row),
-        TEST(reader_sees_the_head_that_the_writer_committed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,25 @@ static void reserve_is_set_aside_for_real(void **state)
     assert_int_equal(st.st_size, 1 << 20);
 }
 
+/* Root works on a store of the gate's user; run by that user, this is plainly so. */
+static void files_belong_to_the_folders_owner(void **state)
+{
+    wd_fixture *f = *state;
+    static const char *const names[] = {"store.db", "store.db-wal", "store.db-shm",
+                                        "lock", "reserve"};
+    uid_t owner = geteuid() == 0 ? 65534 : geteuid();
+    assert_int_equal(mkdir(f->dir, 0700), 0);
+    assert_int_equal(chown(f->dir, owner, (gid_t)-1), 0);
+    wd_fixture_open(f);
+    wd_fixture_fill(f, 1);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct stat st;
+        assert_int_equal(stat(wd_fixture_path(f, names[i]), &st), 0);
+        if (st.st_uid != owner || (st.st_mode & 07777) != 0600)
+            fail_msg("%s: uid %u, mode %04o", names[i], st.st_uid, st.st_mode & 07777);
+    }
+}
+
 static void chain_id_stays_and_stores_differ(void **state)
 {
     wd_fixture *f = *state;
@@ -274,6 +293,7 @@ int main(void)
         TEST(damaged_tail_is_refused_at_start),
         TEST(reserve_that_does_not_fit_is_refused),
         TEST(reserve_is_set_aside_for_real),
+        TEST(files_belong_to_the_folders_owner),
         TEST(chain_id_stays_and_stores_differ),
         TEST(older_schema_migrates_with_its_rows),
         TEST(failed_step_leaves_the_older_schema),
