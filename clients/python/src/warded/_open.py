@@ -202,18 +202,20 @@ class _Handshake:
         return gate
 
     def _await_greeting(self) -> None:
-        greeted = False
-        while not greeted:
-            plain = self._tls.decrypt(self._receive())
-            try:
-                greeted = bool(self._wire.receive(plain))
-            except WireError as error:
-                raise self._unreachable(f"it is no gate: {error}") from error
+        data = b""  # the greeting may have come with the end of the handshake
+        while not self._take_greeting(data):
             failure = self._tls.failure
             if isinstance(failure, ssl.SSLError):
                 raise self._tls_error(failure) from failure
             if failure is not None:
                 raise self._unreachable("it closed before its greeting")
+            data = self._receive()
+
+    def _take_greeting(self, data: bytes) -> bool:
+        try:
+            return bool(self._wire.receive(self._tls.decrypt(data)))
+        except WireError as error:
+            raise self._unreachable(f"it is no gate: {error}") from error
 
     def _receive(self) -> bytes:
         try:
