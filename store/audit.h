@@ -2,7 +2,7 @@
  *
  * Threads: append: inside a job's apply (store/writer.h). head: any. The others: the
  *          thread of their reader. Verifying is store/audit_verify.h's.
- * Source:  docs/security.md, "The record".
+ * Source:  docs/protocol.md section 5.
  *
  *     hash = SHA-256("warded-audit-v1" || prev_hash || fields of the row in order)
  *     field = 0x00 | 0x01 int64 big-endian | 0x02 uint32 length big-endian, bytes

@@ -1,7 +1,7 @@
 /* audit_cells.h - a row of the trail as the cells that are hashed and stored.
  *
  * Threads: any; pure.  Owns: nothing; cells borrow their text.
- * Source:  docs/security.md, "The record". The list of columns is in the .c: the order
+ * Source:  docs/protocol.md section 5. The list of columns is in the .c: the order
  *          of AuditRow in audit.proto. Internal to store/. */
 #ifndef WD_STORE_AUDIT_CELLS_H
 #define WD_STORE_AUDIT_CELLS_H

@@ -1,6 +1,7 @@
 /* schema.h - the tables of the store and the steps that lead an older one to them.
  *
- * Threads: the owner of the connection.  Source: docs/architecture.md, "Store".
+ * Threads: the owner of the connection.
+ * Source:  sqlite.org/pragma.html#pragma_user_version.
  *
  * PRAGMA user_version counts the steps that were taken. A step is never edited once it
  * has been released: what changes is a further step. Internal to store/. */

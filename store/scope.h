@@ -1,9 +1,9 @@
 /* scope.h - what a token allows: "area:object", read, compared and covered.
  *
  * Threads: any; pure.
- * Source:  docs/security.md, "Scopes". An area is [a-z][a-z0-9_-]*. An object is one or
- *          more segments parted by '/', each [A-Za-z0-9._-]+ or `*`, which stands for
- *          any one segment; the last may be `**`, which stands for one or more. */
+ * Source:  the rules in proto/warded/v1/options.proto. An area is [a-z][a-z0-9_-]*. An
+ *          object is one or more segments parted by '/', each [A-Za-z0-9._-]+ or `*`,
+ *          which stands for any one; the last may be `**`, for one or more. */
 #ifndef WD_STORE_SCOPE_H
 #define WD_STORE_SCOPE_H
 

@@ -4,7 +4,7 @@
  *          the writer thread (store/writer.h), or, in programs without one, to the
  *          caller. wd_audit_head, wd_store_now_ms and wd_store_tokens: any thread.
  * Owns:    DIR/{store.db, store.db-wal, store.db-shm, lock, reserve}.
- * Source:  docs/architecture.md, "Store"; sqlite.org/wal.html. Tables are STRICT, WAL,
+ * Source:  sqlite.org/wal.html, sqlite.org/stricttables.html. Tables are STRICT, WAL,
  *          synchronous=FULL. */
 #ifndef WD_STORE_STORE_H
 #define WD_STORE_STORE_H

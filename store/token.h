@@ -1,7 +1,7 @@
 /* token.h - the text of a token: minted, read, digested. Knows no store.
  *
  * Threads: any; pure but for the randomness it is given.
- * Source:  docs/security.md, "Tokens". 64 characters of [0-9A-Za-z] and '_':
+ * Source:  docs/protocol.md section 6. 64 characters of [0-9A-Za-z] and '_':
  *
  *     wdt1_ | 10 public id | 43 secret | 6 check
  *

@@ -4,7 +4,7 @@
  *          A wd_token: any thread; it never changes but for the two times that are read
  *          through functions. Checking one is store/token_table.h's.
  * Owns:    a wd_token is counted: each *ret_token is one more, wd_token_unref one less.
- * Source:  docs/security.md, "Tokens". */
+ * Source:  docs/protocol.md section 6; RFC 8705 for the idea of binding. */
 #ifndef WD_STORE_TOKENS_H
 #define WD_STORE_TOKENS_H
 

@@ -2,8 +2,8 @@
  *
  * Threads: submit from any thread. `apply` and `done` run on the writer's thread.
  * Owns:    a job from submit until its `done` is called.
- * Source:  docs/architecture.md, "Store". No linger: what has queued while the last
- *          commit ran is the next group. */
+ * Source:  docs/architecture.md, "Threads of the gate". No linger: what has queued while
+ *          the last commit ran is the next group. */
 #ifndef WD_STORE_WRITER_H
 #define WD_STORE_WRITER_H
 

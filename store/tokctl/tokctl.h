@@ -1,7 +1,7 @@
 /* tokctl.h - the verbs of `tokctl`, one file each, and what they share.
  *
  * Threads: one.  Owns: nothing.
- * Source:  docs/operations.md, "tokctl". Data goes to standard output, words for people
+ * Source:  tokctl --help; POSIX XBD 12.2. Data goes to standard output, words for people
  *          to standard error; secrets are never arguments. */
 #ifndef WD_TOKCTL_H
 #define WD_TOKCTL_H

@@ -1,7 +1,7 @@
 /* witness.h - the heads that clients have seen, read from their files.
  *
  * Threads: any.  Owns: the list.
- * Source:  docs/protocol.md, "Witnesses": a line "SEQ HEXHASH" a head. Clients keep them
+ * Source:  docs/protocol.md section 5: a line "SEQ HEXHASH" a head. Clients keep them
  *          under $XDG_STATE_HOME/warded/heads/. */
 #ifndef WD_TOKCTL_WITNESS_H
 #define WD_TOKCTL_WITNESS_H
