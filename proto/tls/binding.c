@@ -5,7 +5,7 @@
 
 #include "proto/tls/peer_uid.h"
 
-enum { STALL_MS = 10000, HALF_OPEN_PER_ADDRESS = 64 };
+enum { STALL_MS = 10000, HALF_OPEN_PER_ADDRESS = 1024 };
 
 int64_t wd_now_ms(void)
 {

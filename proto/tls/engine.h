@@ -49,7 +49,7 @@ typedef struct wd_tls_options {
     int64_t handshake_ms; /* 0: WD_HANDSHAKE_MS */
     int64_t greeting_ms;  /* 0: WD_GREETING_MS; first 8 bytes after the handshake */
     int64_t stall_ms;     /* 0: 10,000; nothing could be sent for so long */
-    uint32_t half_open_per_address; /* 0: 64; handshakes at once from one address */
+    uint32_t half_open_per_address; /* 0: 1,024, a busy node's workers */
     uint32_t uid_base, uid_count;   /* sandbox uids, refused; uid_count 0: no check */
     /* Each may be NULL. check_peer decides after all else was well: anything but WD_OK
      * refuses with DENIED and err's text as detail. */

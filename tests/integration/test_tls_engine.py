@@ -241,6 +241,7 @@ def test_peers_that_leave_at_bad_moments_leave_nothing(server: Server) -> None:
     while len(list(descriptors.iterdir())) > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(list(descriptors.iterdir())) <= before
+    server.stop()
 
 
 def test_tls_12_is_refused(server: Server) -> None:

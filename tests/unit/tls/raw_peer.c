@@ -77,6 +77,14 @@ int raw_connect(raw_peer *p, int port, const wd_pem_pair *pair)
     return shake(p);
 }
 
+int raw_connect_12(raw_peer *p, int port, const wd_pem_pair *pair)
+{
+    prepare(p, MBEDTLS_SSL_IS_CLIENT, pair);
+    mbedtls_ssl_conf_max_tls_version(&p->conf, MBEDTLS_SSL_VERSION_TLS1_2);
+    p->net.fd = tcp_connect(port);
+    return shake(p);
+}
+
 int raw_accept(raw_peer *p, mbedtls_net_context *listener, const wd_pem_pair *pair)
 {
     prepare(p, MBEDTLS_SSL_IS_SERVER, pair);

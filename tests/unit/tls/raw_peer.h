@@ -23,6 +23,9 @@ typedef struct raw_peer {
  * certificate. Returns mbedTLS's answer. */
 int raw_connect(raw_peer *p, int port, const wd_pem_pair *pair);
 
+/* The same, with TLS 1.2 at most. */
+int raw_connect_12(raw_peer *p, int port, const wd_pem_pair *pair);
+
 /* Accept one client and finish the handshake. */
 int raw_accept(raw_peer *p, mbedtls_net_context *listener, const wd_pem_pair *pair);
 

@@ -147,6 +147,44 @@ static void denied_names_are_refused(void **state)
     gate_stop(&g);
 }
 
+static void allow_tls_12(gate_fixture *g)
+{
+    const wd_tls_pem pem = {wd_ca_pem(g->ca), g->own.cert, g->own.key, NULL, true};
+    wd_tls_credentials *credentials = NULL;
+    wd_error err;
+
+    OK(wd_tls_credentials_make(&pem, &credentials, &err), err);
+    wd_tls_binding_swap(g->binding, credentials);
+    wd_tls_credentials_free(credentials);
+}
+
+static void tls_12_is_a_setting_and_judged_alike(void **state)
+{
+    wd_pem_pair good, odd = {NULL, NULL};
+    uint8_t greeting[8];
+    gate_fixture g;
+    raw_peer peer;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){0}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &good);
+    odd_issue(g.ca, &(odd_spec){.no_uri = true}, &odd);
+    assert_int_not_equal(raw_connect_12(&peer, g.port, &good), 0);
+    raw_close(&peer);
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_PROTOCOL);
+    allow_tls_12(&g);
+    assert_int_equal(raw_connect_12(&peer, g.port, &odd), 0);
+    assert_int_equal(raw_read(&peer, greeting, 8, 5000), -1042);
+    raw_close(&peer);
+    assert_int_equal(log_wait_reject(&g.log, 2).cause, WD_TLS_NO_SAN);
+    assert_int_equal(raw_connect_12(&peer, g.port, &good), 0);
+    assert_int_equal(raw_read(&peer, greeting, 8, 5000), 8);
+    raw_close(&peer);
+    wd_pem_pair_done(&good);
+    wd_pem_pair_done(&odd);
+    gate_stop(&g);
+}
+
 static wd_status nobody(void *arg, const wd_identity *peer, wd_error *err)
 {
     (void)arg;
@@ -212,6 +250,7 @@ int main(void)
         cmocka_unit_test(claim_04_no_certificate_is_refused),
         cmocka_unit_test(claim_04_plain_text_is_refused),
         cmocka_unit_test(denied_names_are_refused),
+        cmocka_unit_test(tls_12_is_a_setting_and_judged_alike),
         cmocka_unit_test(the_owner_may_refuse_too),
         cmocka_unit_test(claim_10_sandboxed_code_is_refused_with_good_credentials),
         cmocka_unit_test(claim_10_uids_beside_the_slots_pass),
