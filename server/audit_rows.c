@@ -57,12 +57,14 @@ const char *wd_rows_refusal_event(const wd_error *error)
 
 void wd_rows_refusal(const wd_call *call, wd_row_text *text, wd_audit_row *ret_row)
 {
+    const wd_error *error = &call->error;
+
     wd_rows_base(call, text, ret_row);
-    wd_rows_detail(text->detail, sizeof(text->detail), "message", call->error.msg);
-    ret_row->event = wd_rows_refusal_event(&call->error);
+    wd_rows_detail(text->detail, sizeof(text->detail), "message", error->msg);
+    ret_row->event = wd_rows_refusal_event(error);
     ret_row->outcome = "refused";
-    ret_row->code = (uint32_t)call->error.status;
-    ret_row->reason = wd_reason_name(call->error.reason);
+    ret_row->code = (uint32_t)error->status;
+    ret_row->reason = wd_reason_name(error->reason);
     ret_row->detail = text->detail;
 }
 

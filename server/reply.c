@@ -9,6 +9,7 @@
 static void fill(const wd_call *call, wd_reply *reply)
 {
     const wd_error *error = &call->error;
+    const wd_buffer *payload = &call->payload;
     wd_head head = wd_audit_head(call->gate->store);
 
     *reply = (wd_reply){
@@ -20,7 +21,7 @@ static void fill(const wd_call *call, wd_reply *reply)
     };
     memcpy(reply->head_hash, head.hash, sizeof(reply->head_hash));
     if (error->status == WD_OK) {
-        reply->payload = wd_buffer_span(&call->payload);
+        reply->payload = wd_buffer_span(payload);
         return;
     }
     reply->reason = (uint32_t)error->reason;

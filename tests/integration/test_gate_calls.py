@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from warded.v1 import (
+    GetObservationReply,
+    Reason,
+    Request,
+)
 
 from tests.conftest import NewHome
+from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient, call_id
 from tests.support.stub_gate import StubGate
-from warded.v1 import GetObservationReply, GetObservationRequest, Item, Reason, Reply, Request
 
-OBSERVE = "/warded.v1.Observation/GetObservation"
-WHO = "/warded.v1.Token/WhoAmI"
-HEALTH = "/warded.v1.Health/Check"
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 
@@ -38,30 +40,6 @@ def stub(home: Home) -> Iterator[StubGate]:
 def trainer(stub: StubGate) -> Iterator[RawClient]:
     with RawClient(stub.home.path / "profile/trainer") as raw:
         yield raw
-
-
-def batch(*actions: str, same: str = "") -> bytes:
-    items = [
-        Item(trajectory_id=same or f"t{i}", action=action, tool="python_code")
-        for i, action in enumerate(actions)
-    ]
-    return GetObservationRequest(items=items).SerializeToString()
-
-
-def results(reply: Reply) -> list[str]:
-    assert reply.code == 0, reply.message
-    got = GetObservationReply.FromString(reply.payload).results
-    return [type(r).Status.Name(r.status) for r in got]
-
-
-def reason(reply: Reply) -> str:
-    assert (reply.code == 0) == (reply.reason == 0)
-    return str(Reason.Name(reply.reason))
-
-
-def rows(home: Home, *filters: str) -> list[str]:
-    out = home.tokctl("-o", "jsonl", "audit", "query", "--limit", "1000", *filters).stdout
-    return [line for line in out.splitlines() if line]
 
 
 def test_a_batch_answers_in_its_order(trainer: RawClient) -> None:
@@ -92,29 +70,28 @@ def test_a_bad_envelope_is_answered_and_harms_nobody(
 
 
 @pytest.mark.parametrize(
-    ("method", "fields", "payload", "want"),
+    ("method", "asked", "want"),
     [
-        ("/warded.v1.Token/Issue", {}, b"", "METHOD_UNKNOWN"),
-        ("/warded.v1.Nope/Nope", {}, b"", "METHOD_UNKNOWN"),
-        ("/warded.v1.Observation/Nope", {}, b"", "SCOPE_MISSING"),
-        ("/warded.v1.Observation/CallTool", {}, b"", "NOT_BUILT"),
-        (OBSERVE, {"kind": Request.NEXT}, b"", "NOT_BUILT"),
-        (OBSERVE, {"timeout_ms": 600_001}, batch("a"), "FIELD_INVALID"),
-        (OBSERVE, {"timeout_ms": 2**64 - 1}, batch("a"), "FIELD_INVALID"),
-        (OBSERVE, {}, b"\xff", "MALFORMED"),
-        (OBSERVE, {}, b"", "FIELD_INVALID"),
-        (OBSERVE, {}, batch(*["a"] * 1025), "FIELD_INVALID"),
+        ("/warded.v1.Token/Issue", {}, "METHOD_UNKNOWN"),
+        ("/warded.v1.Nope/Nope", {}, "METHOD_UNKNOWN"),
+        ("/warded.v1.Observation/Nope", {}, "SCOPE_MISSING"),
+        ("/warded.v1.Observation/CallTool", {}, "NOT_BUILT"),
+        (OBSERVE, {"kind": Request.NEXT}, "NOT_BUILT"),
+        (OBSERVE, {"payload": batch("a"), "timeout_ms": 600_001}, "FIELD_INVALID"),
+        (OBSERVE, {"payload": batch("a"), "timeout_ms": 2**64 - 1}, "FIELD_INVALID"),
+        (OBSERVE, {"payload": b"\xff"}, "MALFORMED"),
+        (OBSERVE, {"payload": b""}, "FIELD_INVALID"),
+        (OBSERVE, {"payload": batch(*["a"] * 1025)}, "FIELD_INVALID"),
     ],
 )
 def test_a_refused_call_runs_nothing_and_is_on_record(
     stub: StubGate,
     trainer: RawClient,
     method: str,
-    fields: dict[str, object],
-    payload: bytes,
+    asked: dict[str, object],
     want: str,
 ) -> None:
-    reply = trainer.call(method, payload, **fields)
+    reply = trainer.call(method, **asked)
     assert reason(reply) == want
     assert stub.count().jobs == 0
     written = [row for row in rows(stub.home) if f'"{want}"' in row]
@@ -122,7 +99,9 @@ def test_a_refused_call_runs_nothing_and_is_on_record(
     assert '"refused"' in written[0]
 
 
-def test_an_ended_call_id_is_never_run_again(stub: StubGate, trainer: RawClient) -> None:
+def test_an_ended_call_id_is_never_run_again(
+    stub: StubGate, trainer: RawClient
+) -> None:
     first = trainer.request(OBSERVE, batch("a"))
     assert results(trainer.ask(first)) == ["OK"]
     assert reason(trainer.ask(first)) == "REPLY_EVICTED"
@@ -159,7 +138,11 @@ def test_the_same_id_of_another_principal_is_another_call(
 
 @pytest.mark.parametrize(
     ("skew_ms", "want"),
-    [(-HOUR_MS, "CALL_ID_EXPIRED"), (HOUR_MS, "CLOCK_SKEW"), (2 * MINUTE_MS, "CLOCK_SKEW")],
+    [
+        (-HOUR_MS, "CALL_ID_EXPIRED"),
+        (HOUR_MS, "CLOCK_SKEW"),
+        (2 * MINUTE_MS, "CLOCK_SKEW"),
+    ],
 )
 def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
     stub: StubGate, trainer: RawClient, skew_ms: int, want: str
@@ -169,7 +152,9 @@ def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
     assert reason(reply) == want
     assert reply.message.count("T") >= 2
     assert stub.count().jobs == 0
-    assert results(trainer.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))) == ["OK"]
+    assert results(
+        trainer.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))
+    ) == ["OK"]
 
 
 def test_call_ids_are_known_after_a_restart(stub: StubGate) -> None:
@@ -190,7 +175,9 @@ def test_call_ids_are_known_after_a_restart(stub: StubGate) -> None:
     assert len(rows(stub.home, "--event", "gate.recovered")) == 1
 
 
-def test_cancel_ends_the_call_and_is_idempotent(stub: StubGate, trainer: RawClient) -> None:
+def test_cancel_ends_the_call_and_is_idempotent(
+    stub: StubGate, trainer: RawClient
+) -> None:
     request = trainer.request(OBSERVE, batch("hold", "quick"))
     first = trainer.send(request.SerializeToString())
     stub.wait_for(running=1)
@@ -214,7 +201,9 @@ def test_at_the_deadline_the_batch_is_split(stub: StubGate, trainer: RawClient) 
     assert stub.count().running == 0
 
 
-def test_items_of_one_trajectory_run_in_order(stub: StubGate, trainer: RawClient) -> None:
+def test_items_of_one_trajectory_run_in_order(
+    stub: StubGate, trainer: RawClient
+) -> None:
     number = trainer.send(
         trainer.request(OBSERVE, batch("hold", "a", "b", same="t")).SerializeToString()
     )
@@ -237,7 +226,9 @@ def test_items_behind_one_that_takes_all_the_time_are_busy(
 def test_when_the_executor_dies_actions_are_infra_and_the_gate_goes_on(
     stub: StubGate, trainer: RawClient
 ) -> None:
-    number = trainer.send(trainer.request(OBSERVE, batch("hold", "hold")).SerializeToString())
+    number = trainer.send(
+        trainer.request(OBSERVE, batch("hold", "hold")).SerializeToString()
+    )
     stub.wait_for(running=2)
     stub.do("die")
     got, reply = trainer.receive()
@@ -253,66 +244,6 @@ def test_when_the_executor_dies_actions_are_infra_and_the_gate_goes_on(
     while results(trainer.call(OBSERVE, batch("a"))) == ["INFRA"]:
         pass
     assert stub.count().jobs >= 1
-
-
-def test_claim_08_one_pair_per_item_of_a_batch(stub: StubGate, trainer: RawClient) -> None:
-    reply = trainer.call(OBSERVE, batch(*["a"] * 20, "fail"))
-    assert len(results(reply)) == 21
-    assert len(rows(stub.home, "--event", "call.begin", "--method", OBSERVE)) == 21
-    assert len(rows(stub.home, "--event", "call.end", "--method", OBSERVE)) == 21
-    assert reply.head.seq == len(rows(stub.home))
-
-
-def test_claim_08_sync_before_the_job_and_before_the_reply(
-    stub: StubGate, trainer: RawClient
-) -> None:
-    assert trainer.call(WHO).code == 0
-    for _ in range(20):
-        stub.do("log")
-        assert results(trainer.call(OBSERVE, batch("a"))) == ["OK"]
-        events = stub.do("log")
-        begin, end = events.split("J")
-        assert begin.startswith("W") and begin.endswith("S"), events
-        assert end.startswith("W") and end.endswith("SR"), events
-
-
-def test_claim_09_no_record_no_run(stub: StubGate, trainer: RawClient) -> None:
-    stub.do("unwritable 1000")
-    reply = trainer.call(OBSERVE, batch("a"))
-    assert reason(reply) == "AUDIT_UNWRITABLE"
-    assert stub.count().jobs == 0
-    stub.do("unwritable 0")
-
-
-def test_claim_09_an_outcome_that_cannot_be_written_is_no_success(
-    stub: StubGate, trainer: RawClient
-) -> None:
-    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
-    stub.wait_for(running=1)
-    stub.do("unwritable 1000")
-    stub.do("finish")
-    got, reply = trainer.receive()
-    assert got == number
-    assert reason(reply) == "OUTCOME_UNRECORDED"
-    assert reply.payload == b""
-
-
-def test_claim_09_a_failed_assertion_ends_the_process_and_the_next_start_records_it(
-    stub: StubGate,
-) -> None:
-    stub.do("crash")
-    with RawClient(stub.home.path / "profile/trainer") as raw:
-        raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
-        assert stub.wait_end() == "signal 6"
-        with pytest.raises(ConnectionError):
-            raw.receive()
-    assert stub.count().jobs == 0
-    stub.close()
-    stub.start()
-    assert len(rows(stub.home, "--event", "gate.recovered")) == 1
-    ends = rows(stub.home, "--event", "call.end", "--method", OBSERVE)
-    assert len(ends) == 1
-    assert "OUTCOME_UNKNOWN" in ends[0]
 
 
 def test_a_stop_drains_and_answers_draining(stub: StubGate, trainer: RawClient) -> None:

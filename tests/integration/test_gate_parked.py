@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from warded.v1 import HealthCheckReply, Reply
 
 from tests.conftest import NewHome
-from tests.integration.test_gate_calls import HEALTH, OBSERVE, batch, reason, results, rows
+from tests.support.calls import HEALTH, OBSERVE, batch, reason, results, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
-from warded.v1 import HealthCheckReply, Reply
 
 CLIENTS = 5
 EACH = 400

@@ -43,7 +43,10 @@ def setting(home: Home, text: str) -> None:
         (lambda h: remove(h, f"{GATE}/digest.key"), ["digest.key"]),
         (lambda h: chmod(h, f"{GATE}/key.pem", 0o644), ["key.pem"]),
         (lambda h: chmod(h, f"{GATE}/digest.key", 0o644), ["digest.key"]),
-        (lambda h: write(h, f"{GATE}/digest.key", b"short"), ["digest.key", "32 bytes"]),
+        (
+            lambda h: write(h, f"{GATE}/digest.key", b"short"),
+            ["digest.key", "32 bytes"],
+        ),
         (lambda h: write(h, f"{GATE}/cert.pem", b"no PEM"), ["certificate", "PEM"]),
         (lambda h: write(h, f"{GATE}/deny", b"nonsense\n"), ["1"]),
         (lambda h: write(h, "state/store/store.db", b"x" * 4096), ["store"]),
@@ -70,7 +73,7 @@ def test_two_gates_do_not_share_a_store(new_home: NewHome) -> None:
     home = new_home()
     with StubGate(home):
         second = StubGate(home)
-        with pytest.raises(RefusedError, match="lock|process"):
+        with pytest.raises(RefusedError, match=r"lock|process"):
             second.start()
         assert second.ended == REFUSED
         second.close()

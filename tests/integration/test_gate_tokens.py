@@ -8,12 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from tests.conftest import NewHome
-from tests.integration.test_gate_calls import OBSERVE, WHO, reason, rows
-from tests.support.gate import Home
-from tests.support.raw_client import RawClient
-from tests.support.stub_gate import StubGate
 from warded.v1 import (
     GetObservationReply,
     GetObservationRequest,
@@ -24,6 +18,12 @@ from warded.v1 import (
     RevokeReply,
     RevokeRequest,
 )
+
+from tests.conftest import NewHome
+from tests.support.calls import OBSERVE, WHO, reason, rows
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.stub_gate import StubGate
 
 PATIENCE_S = 20.0
 
@@ -49,7 +49,7 @@ class Scene:
 
 def action(path: Path) -> bytes:
     item = Item(trajectory_id="t", tool="python_code", action=f"touch {path}")
-    return GetObservationRequest(items=[item]).SerializeToString()
+    return bytes(GetObservationRequest(items=[item]).SerializeToString())
 
 
 @pytest.fixture

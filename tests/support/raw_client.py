@@ -63,7 +63,7 @@ class RawClient:
         """Cut the connection."""
         self._socket.close()
 
-    def request(self, method: str, payload: bytes = b"", **fields: object) -> Request:
+    def request(self, method: str, payload: object = b"", **fields: object) -> Request:
         """An envelope; `fields` replace what it would say."""
         said: dict[str, object] = {
             "version": 1,
@@ -96,9 +96,9 @@ class RawClient:
         assert got == number
         return reply
 
-    def call(self, method: str, payload: bytes = b"", **fields: object) -> Reply:
+    def call(self, method: str, payload: object = b"", **fields: object) -> Reply:
         """Ask, with an envelope made here."""
-        return self.ask(self.request(method, payload, **fields))
+        return self.ask(self.request(method, **{"payload": payload, **fields}))
 
     def _read(self, size: int) -> bytes:
         data = b""

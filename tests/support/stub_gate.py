@@ -105,11 +105,15 @@ class StubGate:
 
     def count(self) -> Counts:
         """What the executor has seen."""
-        found = re.fullmatch(r"jobs=(\d+) running=(\d+) cancelled=(\d+)", self.do("count"))
+        found = re.fullmatch(
+            r"jobs=(\d+) running=(\d+) cancelled=(\d+)", self.do("count")
+        )
         assert found is not None
         return Counts(*map(int, found.groups()))
 
-    def wait_for(self, *, running: int | None = None, cancelled: int | None = None) -> Counts:
+    def wait_for(
+        self, *, running: int | None = None, cancelled: int | None = None
+    ) -> Counts:
         """Look until the executor has seen as many."""
         end = time.monotonic() + READY_S
         while time.monotonic() < end:
@@ -119,7 +123,9 @@ class StubGate:
             ):
                 return now
             select.select([], [], [], LOOK_S)
-        raise GateError(f"waited for {running=} {cancelled=}: {self.count()}\n{self.log}")
+        raise GateError(
+            f"waited for {running=} {cancelled=}: {self.count()}\n{self.log}"
+        )
 
     def threads(self) -> int:
         """How many the gate has."""

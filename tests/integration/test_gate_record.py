@@ -1,0 +1,94 @@
+"""Nothing runs off the record: order of syncs, and what happens when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import NewHome
+from tests.support.calls import OBSERVE, WHO, batch, reason, results, rows
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.stub_gate import StubGate
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    made.profile("trainer", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def stub(home: Home) -> Iterator[StubGate]:
+    with StubGate(home) as gate:
+        yield gate
+
+
+@pytest.fixture
+def trainer(stub: StubGate) -> Iterator[RawClient]:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        yield raw
+
+
+def test_claim_08_one_pair_per_item_of_a_batch(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    reply = trainer.call(OBSERVE, batch(*["a"] * 20, "fail"))
+    assert len(results(reply)) == 21
+    assert len(rows(stub.home, "--event", "call.begin", "--method", OBSERVE)) == 21
+    assert len(rows(stub.home, "--event", "call.end", "--method", OBSERVE)) == 21
+    assert reply.head.seq == len(rows(stub.home))
+
+
+def test_claim_08_sync_before_the_job_and_before_the_reply(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    assert trainer.call(WHO).code == 0
+    for _ in range(20):
+        stub.do("log")
+        assert results(trainer.call(OBSERVE, batch("a"))) == ["OK"]
+        events = stub.do("log")
+        begin, end = events.split("J")
+        assert begin.startswith("W") and begin.endswith("S"), events
+        assert end.startswith("W") and end.endswith("SR"), events
+
+
+def test_claim_09_no_record_no_run(stub: StubGate, trainer: RawClient) -> None:
+    stub.do("unwritable 1000")
+    reply = trainer.call(OBSERVE, batch("a"))
+    assert reason(reply) == "AUDIT_UNWRITABLE"
+    assert stub.count().jobs == 0
+    stub.do("unwritable 0")
+
+
+def test_claim_09_an_outcome_that_cannot_be_written_is_no_success(
+    stub: StubGate, trainer: RawClient
+) -> None:
+    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
+    stub.wait_for(running=1)
+    stub.do("unwritable 1000")
+    stub.do("finish")
+    got, reply = trainer.receive()
+    assert got == number
+    assert reason(reply) == "OUTCOME_UNRECORDED"
+    assert reply.payload == b""
+
+
+def test_claim_09_a_failed_assertion_ends_the_process_and_the_next_start_records_it(
+    stub: StubGate,
+) -> None:
+    stub.do("crash")
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
+        assert stub.wait_end() == "signal 6"
+        with pytest.raises(ConnectionError):
+            raw.receive()
+    assert stub.count().jobs == 0
+    stub.close()
+    stub.start()
+    assert len(rows(stub.home, "--event", "gate.recovered")) == 1
+    ends = rows(stub.home, "--event", "call.end", "--method", OBSERVE)
+    assert len(ends) == 1
+    assert "OUTCOME_UNKNOWN" in ends[0]
