@@ -7,8 +7,8 @@
  *     hash = SHA-256("warded-audit-v1" || prev_hash || fields of the row in order)
  *     field = 0x00 | 0x01 int64 big-endian | 0x02 uint32 length big-endian, bytes
  *
- * in the order of AuditRow in audit.proto without prev_hash and hash; prev_hash of row 1
- * is 32 zero bytes. chain_id is kept once per store and hashed in every row. */
+ * in the order of AuditRow in audit.proto without prev_hash and hash; prev_hash of row
+ * 1 is 32 zero bytes. chain_id is kept once per store and hashed in every row. */
 #ifndef WD_STORE_AUDIT_H
 #define WD_STORE_AUDIT_H
 
@@ -30,7 +30,7 @@ typedef struct wd_head {
     uint8_t hash[WD_AUDIT_HASH_BYTES];
 } wd_head;
 
-/* One row, as AuditRow of audit.proto says. Text is borrowed; NULL or "": no such fact. */
+/* One row, as audit.proto's AuditRow. Text is borrowed; NULL or "": no such fact. */
 typedef struct wd_audit_row {
     uint64_t seq;         /* append sets it */
     const char *chain_id; /* append sets it */
@@ -111,8 +111,8 @@ WD_MUST_USE wd_status wd_audit_read_head(wd_reader *reader, wd_head *ret_head,
                                          wd_error *err);
 
 /* Calls that have a call.begin row and no call.end row of the same call id and item
- * since the last gate.start: what a crash cut off. Before this start's gate.start row is
- * written, and write what became of them in the same job as that row. */
+ * since the last gate.start: what a crash cut off. Before this start's gate.start row
+ * is written, and write what became of them in the same job as that row. */
 WD_MUST_USE wd_status wd_audit_open_calls(wd_reader *reader, const wd_audit_sink *sink,
                                           wd_error *err);
 

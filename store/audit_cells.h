@@ -26,7 +26,7 @@ typedef struct wd_cell {
     wd_span bytes;
 } wd_cell;
 
-/* "seq, wall_ms, ..., item, prev_hash, hash": the stored columns. And as many "?, ?". */
+/* "seq, wall_ms, ..., item, prev_hash, hash": what is stored. And as many "?, ?". */
 #define WD_AUDIT_COLUMNS                                                               \
     "seq, wall_ms, mono_ns, event, outcome, code, reason, principal, token_id, "       \
     "peer_cert, peer_addr, method, scope, trajectory_id, session_id, episode_id, "     \

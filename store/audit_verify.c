@@ -133,7 +133,7 @@ static wd_status start_at(walk *w, sqlite3 *db, uint64_t first, wd_error *err)
     return WD_OK;
 }
 
-/* A range that was asked for must be there; the newest rows, only if someone saw them. */
+/* A range that was asked for must be there; the newest rows, if someone saw them. */
 static wd_status check_end(walk *w, uint64_t last, wd_error *err)
 {
     uint64_t end = w->report.head.seq;

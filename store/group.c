@@ -80,8 +80,8 @@ static void undo_all(wd_store *store)
 }
 
 /* Writes the group, and again where that can help. A full disk: room from the reserve,
- * for as long as there is any. EIO: the same handle writes every row again, for it alone
- * knows which bytes the disk may never have got. */
+ * for as long as there is any. EIO: the same handle writes every row again, for it
+ * alone knows which bytes the disk may never have got. */
 static wd_status write_until(wd_store *store, wd_store_job *jobs, wd_error *err)
 {
     bool was_full = false;

@@ -84,8 +84,8 @@ void wd_token_table_each(wd_token_table *table,
 /* Loads every token into the store's table. */
 WD_MUST_USE wd_status wd_tokens_load(wd_store *store, wd_error *err);
 
-/* Writes the last-used times that changed since the last flush, and the highest time, in
- * one commit. What can't be written now is written with the next flush. */
+/* Writes the last-used times that changed since the last flush, and the highest time,
+ * in one commit. What can't be written now is written with the next flush. */
 void wd_tokens_flush_used(wd_store *store);
 
 /* Hands the tokens of a committed group to the table, or lets those of a group or job

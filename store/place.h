@@ -1,4 +1,4 @@
-/* place.h - the folder of a store: whose it is, where it lies, its lock and its reserve.
+/* place.h - the folder of a store: its owner, its file system, its lock, its reserve.
  *
  * Threads: the store's owner.  Owns: two descriptors and the folder's name.
  * Source:  statfs(2), flock(2), posix_fallocate(3). Internal to store/. */
@@ -33,7 +33,7 @@ void wd_place_close(wd_place *place);
 WD_MUST_USE wd_status wd_place_file(const wd_place *place, const char *name,
                                     bool create, int *ret_fd, wd_error *err);
 
-/* True when free space is below the reserve, as configured; also when it can't be told. */
+/* True when free space is below the reserve as configured, or can't be told. */
 bool wd_place_low(const wd_place *place);
 
 /* Gives WD_STORE_RESERVE_STEP bytes back to the file system. False: nothing is left. */

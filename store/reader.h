@@ -22,8 +22,8 @@ WD_MUST_USE wd_status wd_reader_open(const char *dir, const char *vfs,
 void wd_reader_close(wd_reader *reader);
 WD_DEFINE_AUTO(wd_reader, wd_reader_close)
 
-/* From here on, until it is set anew, a read that runs when the monotonic clock passes
- * `mono_ms` ends with DEADLINE_EXCEEDED / RUN_TIMEOUT, also between two rows. 0: none. */
+/* From here on a read that runs when the monotonic clock passes `mono_ms` ends with
+ * DEADLINE_EXCEEDED / RUN_TIMEOUT, also while no row comes. 0: no deadline. */
 void wd_reader_set_deadline(wd_reader *reader, int64_t mono_ms);
 
 /* The chain's id, a UUID in text. Belongs to the reader. */

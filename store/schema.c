@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 /* Columns of `audit` stand in the order of AuditRow in audit.proto, which is the order
- * in which they are hashed; store/audit_cells.c has the same list. The chain's id is kept
- * once, in meta. Two indexes only: each further one costs the writer dearly. */
+ * in which they are hashed; store/audit_cells.c has the same list. The chain's id is
+ * kept once, in meta. Two indexes only: each further one costs the writer dearly. */
 static const char step_1[] =
     "CREATE TABLE meta ("
     "  name TEXT PRIMARY KEY, value TEXT NOT NULL"

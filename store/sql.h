@@ -1,4 +1,4 @@
-/* sql.h - the little that the store asks of SQLite: open, prepare, run, say what failed.
+/* sql.h - the little that is asked of SQLite: open, prepare, run, say what failed.
  *
  * Threads: a connection and its statements have one owner at a time.
  * Source:  sqlite.org/c3ref, sqlite.org/rescode.html. Internal to store/. */
@@ -23,7 +23,7 @@ static inline void wd_auto_sqlite3(sqlite3 **db)
 }
 
 /* Opens and sets what every connection wants: extended result codes, a busy timeout,
- * defensive mode, no trust in the schema. `flags`: SQLITE_OPEN_READWRITE or _READONLY. */
+ * defensive mode, no trust in the schema. `flags`: SQLITE_OPEN_READWRITE, _READONLY. */
 WD_MUST_USE wd_status wd_sql_open(const char *path, int flags, const char *vfs,
                                   sqlite3 **ret_db, wd_error *err);
 

@@ -81,8 +81,8 @@ static wd_status open_db(wd_store *store, const wd_store_options *options,
     return wd_sql_open(path, SQLITE_OPEN_READWRITE, options->vfs, &store->db, err);
 }
 
-/* Everything in the WAL goes into the database now, synced: what an interrupted sync may
- * have left in the page cache alone is not believed. */
+/* Everything in the WAL goes into the database now, synced: what an interrupted sync
+ * may have left in the page cache alone is not believed. */
 static wd_status write_back(wd_store *store, wd_error *err)
 {
     int code = sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,

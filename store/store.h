@@ -27,8 +27,8 @@ struct wd_token_table;
 
 typedef struct wd_store wd_store;
 
-/* What the store asks of the file system, so that tests can answer. Each returns 0 or an
- * errno. NULL members: statfs(2) and statvfs(3). */
+/* What the store asks of the file system, so that tests can answer. Each returns 0 or
+ * an errno. NULL members: statfs(2) and statvfs(3). */
 typedef struct wd_store_disk {
     void *arg;
     int (*type)(void *arg, const char *dir, uint64_t *ret_magic);
@@ -49,8 +49,8 @@ typedef struct wd_store_options {
  *
  * Errors: NOT_FOUND            no such folder or database, and `create` is false
  *         FAILED_PRECONDITION  CONFLICT: another process holds the lock (its pid is in
- *                              the message); otherwise: network file system, permissions
- *                              too wide, a newer schema, a file that is not ours
+ *                              the message); otherwise: network file system,
+ *                              permissions too wide, a newer schema, no file of ours
  *         RESOURCE_EXHAUSTED   no room for the reserve
  *         DATA_LOSS            CHAIN_BROKEN: the tail does not verify; or SQLite finds
  *                              the database damaged
@@ -58,8 +58,8 @@ typedef struct wd_store_options {
 WD_MUST_USE wd_status wd_store_open(const wd_store_options *options,
                                     wd_store **ret_store, wd_error *err);
 
-/* Keeps the highest time, writes the WAL back, gives the lock away. The writer must have
- * been stopped. NULL is fine. */
+/* Keeps the highest time, writes the WAL back, gives the lock away. The writer must
+ * have been stopped. NULL is fine. */
 void wd_store_close(wd_store *store);
 WD_DEFINE_AUTO(wd_store, wd_store_close)
 

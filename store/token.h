@@ -6,8 +6,8 @@
  *     wdt1_ | 10 public id | 43 secret | 6 check
  *
  * 43 characters drawn uniformly from 62 are 256 bits. The check is the CRC-32 (zlib) of
- * everything before it, in base 62, padded with '0' at the left. At rest only the digest
- * is kept: SHA-256("warded-token-v1" || text). */
+ * everything before it, in base 62, padded with '0' at the left. At rest only the
+ * digest is kept: SHA-256("warded-token-v1" || text). */
 #ifndef WD_STORE_TOKEN_H
 #define WD_STORE_TOKEN_H
 

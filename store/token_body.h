@@ -1,6 +1,6 @@
 /* token_body.h - the whole of a wd_token, with what only the store may see.
  *
- * Threads: fields are fixed at birth but for the atomics; `next` is of whoever lists it.
+ * Threads: fields are fixed at birth but for the atomics and what the comments say.
  * Owns:    its strings. Internal to store/. */
 #ifndef WD_STORE_TOKEN_BODY_H
 #define WD_STORE_TOKEN_BODY_H
@@ -55,7 +55,7 @@ static inline const wd_token_body *wd_token_const_body_of(const wd_token *token)
 WD_MUST_USE wd_status wd_token_build(const wd_token_fields *fields,
                                      wd_token **ret_token, wd_error *err);
 
-/* All scopes with one space between: what is stored and hashed. From malloc, or NULL. */
+/* All scopes with one space between, as stored. From malloc; NULL without memory. */
 char *wd_token_scopes_text(const char *const *scopes, size_t n);
 
 #endif

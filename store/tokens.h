@@ -1,7 +1,7 @@
 /* tokens.h - what the store knows of tokens: made, kept, listed, taken back.
  *
- * Threads: wd_tokens_insert and wd_tokens_revoke: inside a job's apply (store/writer.h).
- *          A wd_token: any thread; it never changes but for the two times that are read
+ * Threads: wd_tokens_insert, wd_tokens_revoke: inside a job's apply (store/writer.h). A
+ *          wd_token: any thread; it never changes but for the two times that are read
  *          through functions. Checking one is store/token_table.h's.
  * Owns:    a wd_token is counted: each *ret_token is one more, wd_token_unref one less.
  * Source:  docs/protocol.md section 6; RFC 8705 for the idea of binding. */
@@ -88,7 +88,7 @@ void wd_token_issued_done(wd_token_issued *issued);
 #define WD_AUTO_ISSUED __attribute__((cleanup(wd_token_issued_done))) wd_token_issued
 
 /* Makes a token by `spec`. Nothing is stored yet.
- * Errors: INVALID_ARGUMENT  FIELD_INVALID: names the field, the value's fault, the bound */
+ * Errors: INVALID_ARGUMENT  FIELD_INVALID: names the field, its fault, the bound */
 WD_MUST_USE wd_status wd_token_make(const wd_token_spec *spec, int64_t now_ms,
                                     wd_token_issued *ret_issued, wd_error *err);
 
@@ -109,9 +109,9 @@ typedef struct wd_token_revocation {
     const char *principal; /* who takes it back: "local:<uid>" */
 } wd_token_revocation;
 
-/* Issue and revoke in programs without a writer thread (init, profile new, tokctl): with
- * the audit row (token.issue, token.revoke) in one commit. `principal`: "local:<uid>".
- * *ret_was_live: whether the token was still good until now. */
+/* Issue and revoke in programs without a writer thread (init, profile new, tokctl):
+ * with the audit row (token.issue, token.revoke) in one commit. `principal`:
+ * "local:<uid>". *ret_was_live: whether the token was still good until now. */
 WD_MUST_USE wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
                                           const char *principal,
                                           wd_token_issued *ret_issued, wd_error *err);
@@ -119,8 +119,8 @@ WD_MUST_USE wd_status wd_tokens_revoke_now(wd_store *store,
                                            const wd_token_revocation *revocation,
                                            bool *ret_was_live, wd_error *err);
 
-/* The `detail` of token.issue and token.revoke rows, JSON: never the secret. From malloc;
- * NULL without memory. */
+/* The `detail` of token.issue and token.revoke rows, JSON: never the secret. From
+ * malloc; NULL without memory. */
 char *wd_token_issue_detail(const wd_token *token);
 char *wd_token_revoke_detail(const char *reason);
 

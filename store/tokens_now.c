@@ -1,4 +1,5 @@
-/* Issue and revoke here and now, with their audit rows: for init, profile new, tokctl. */
+/* Issue and revoke here and now, with their audit rows: for init, profile new,
+ * tokctl. */
 #include <stdlib.h>
 #include <string.h>
 

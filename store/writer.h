@@ -2,8 +2,8 @@
  *
  * Threads: submit from any thread. `apply` and `done` run on the writer's thread.
  * Owns:    a job from submit until its `done` is called.
- * Source:  docs/architecture.md, "Threads of the gate". No linger: what has queued while
- *          the last commit ran is the next group. */
+ * Source:  docs/architecture.md, "Threads of the gate". No linger: what has queued
+ *          while the last commit ran is the next group. */
 #ifndef WD_STORE_WRITER_H
 #define WD_STORE_WRITER_H
 
@@ -19,7 +19,8 @@ typedef struct wd_store_job {
 
     /* Makes the changes, inside a savepoint: if it fails, its changes alone are undone
      * and the others of its group go on; only AUDIT_UNWRITABLE undoes the whole group.
-     * Runs again when the group is written again, so it changes nothing but the store. */
+     * Runs again when the group is written again, so it changes nothing but the
+     * store. */
     wd_status (*apply)(wd_store *store, struct wd_store_job *job, wd_error *err);
 
     /* After the commit, or after the failure: hands the job on to its next owner and
@@ -50,7 +51,8 @@ void wd_writer_stop(wd_writer *writer);
 WD_DEFINE_AUTO(wd_writer, wd_writer_stop)
 
 /* For programs without a writer thread (init, profile new, tokctl): applies one job and
- * commits it, here and now; `done` may be NULL. Returns job->status, copies its error. */
+ * commits it, here and now; `done` may be NULL. Returns job->status, copies its
+ * error. */
 WD_MUST_USE wd_status wd_store_run(wd_store *store, wd_store_job *job, wd_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* tokctl.h - the verbs of `tokctl`, one file each, and what they share.
  *
  * Threads: one.  Owns: nothing.
- * Source:  tokctl --help; POSIX XBD 12.2. Data goes to standard output, words for people
- *          to standard error; secrets are never arguments. */
+ * Source:  tokctl --help; POSIX XBD 12.2. Data goes to standard output, words for
+ *          people to standard error; secrets are never arguments. */
 #ifndef WD_TOKCTL_H
 #define WD_TOKCTL_H
 
@@ -63,8 +63,8 @@ typedef struct wd_tokctl_args {
 } wd_tokctl_args;
 void wd_tokctl_parse(const wd_tokctl_args *args, int argc, char **argv, void *input);
 
-/* A value that can't be taken: tells why and how, ends with exit status 2. The second is
- * for argp's parsers. */
+/* A value that can't be taken: tells why and how, ends with exit status 2. The second
+ * is for argp's parsers. */
 _Noreturn void wd_tokctl_usage(const wd_tokctl *ctl, const wd_error *err);
 _Noreturn void wd_tokctl_misuse(const struct argp_state *state, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -19,8 +19,8 @@ typedef struct wd_witness {
 void wd_witness_done(wd_witness *witness);
 
 /* Adds the heads of a file, or of every regular file in a folder (not below it). A last
- * line without its newline was being written: it is left out. Empty lines and lines that
- * begin with '#' are none.
+ * line without its newline was being written: it is left out. Empty lines and lines
+ * that begin with '#' are none.
  * Errors: NOT_FOUND         no such file; a folder without files
  *         INVALID_ARGUMENT  a line that is no head, named by file and number
  *         PERMISSION_DENIED, RESOURCE_EXHAUSTED */

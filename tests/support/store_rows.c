@@ -1,12 +1,11 @@
-/* store_rows - a store for tests of programs: made, filled, held, or written until killed.
+/* store_rows - a store for tests of programs: made, filled, held, or written to.
  *
  *     store_rows DIR fill N    make it if need be, append N rows, end
- *     store_rows DIR text T    append one row whose principal, event's detail and tool
- *                              are T
+ *     store_rows DIR text T    append one row whose principal, detail and tool are T
  *     store_rows DIR hold      open it, say "ready", keep it until standard input ends
- *     store_rows DIR run       append for ever, 64 rows at a time; for each acknowledged
- *                              row a line "SEQ HEXHASH" of the head that acknowledged it,
- *                              which is the form of a witness
+ *     store_rows DIR run       append for ever, 64 rows at a time; for each that is
+ *                              acknowledged a line "SEQ HEXHASH", the head that did it:
+ *                              the form of a witness
  * Exit status 1, with the reason: the store could not be opened or written. */
 #include <semaphore.h>
 #include <stdio.h>

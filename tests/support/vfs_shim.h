@@ -6,7 +6,7 @@
  * Threads: the event callback runs on the thread that writes (the store's writer),
  *          before the real operation: when a sync's event has come and the next event
  *          follows, that sync has happened. Counters may be set from any thread.
- * Owns:    nothing; the wd_shim outlives every connection that was opened through it. */
+ * Owns:    nothing; the wd_shim outlives every connection opened through it. */
 #ifndef WD_TESTS_VFS_SHIM_H
 #define WD_TESTS_VFS_SHIM_H
 
@@ -42,8 +42,8 @@ typedef struct wd_shim {
     void (*event)(void *arg, const wd_shim_event *event); /* may be NULL */
     void *arg;
 
-    /* 0: nothing fails. n: the nth operation from now on fails with `fail_code`, and the
-     * `fail_more` after it. */
+    /* 0: nothing fails. n: the nth operation from now on fails with `fail_code`, and so
+     * do the `fail_more` after it. */
     _Atomic int fail_in[WD_SHIM_OPS];
     _Atomic int fail_more;
     _Atomic int fail_code; /* SQLITE_IOERR_FSYNC, SQLITE_FULL, ... */

@@ -1,4 +1,4 @@
-/* The trail: rows hashed as documented, text kept as it is, queries that tell the truth. */
+/* The trail: rows hashed as documented, text kept as it is, queries that are true. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A token by somebody's wish: what may be wished for, and what is refused by its field. */
+/* A token by somebody's wish: what it may say, and what is refused by its field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

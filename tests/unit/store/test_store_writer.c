@@ -37,8 +37,8 @@ static void what_queues_while_a_commit_runs_is_one_group(void **state)
     wd_job_wait(&first);
     for (int i = 0; i < 10; i++)
         wd_job_wait(&more[i]);
-    /* in the order they came; one sync for the first, one for the ten (unless the writer
-     * was slow to take the first: then one for all) */
+    /* one sync for the first, one for the ten; or one for all, when the writer was slow
+     * to take the first */
     size_t syncs = 0;
     for (size_t i = 0; i < f->log.n; i++)
         syncs += f->log.text[i] == 'S';
