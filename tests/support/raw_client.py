@@ -81,6 +81,10 @@ class RawClient:
         self._socket.sendall(struct.pack(">Q", len(body)) + body)
         return self._last
 
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are, no frame around them."""
+        self._socket.sendall(data)
+
     def receive(self) -> tuple[int, Reply]:
         """The next reply, and the number of its request."""
         size = struct.unpack(">Q", self._read(8))[0]
