@@ -112,10 +112,7 @@ rollout() {
 }
 
 show_trail() {
-    tokctl audit query -o table >"$home/trail.txt" 2>>"$log" ||
-        die "$log" "tokctl audit query failed"
-    head -n 1 "$home/trail.txt"
-    tail -n +2 "$home/trail.txt" | tail -n 20
+    tokctl audit tail --lines 20 || die "" "tokctl audit tail failed"
     tokctl audit verify || die "" "the audit trail does not verify"
 }
 
