@@ -37,7 +37,8 @@ def common() -> bytes:
     """What every file's verdict depends on."""
     command = ["clang-tidy", "--version"]
     version = subprocess.run(command, check=True, capture_output=True)
-    return version.stdout + (tree.ROOT / ".clang-tidy").read_bytes()
+    settings = [tree.read(name) for name in tree.files(".clang-tidy", "*/.clang-tidy")]
+    return version.stdout + "".join(settings).encode()
 
 
 def dependencies(build: Path) -> dict[str, list[str]]:
