@@ -41,7 +41,7 @@ quietly() { # quietly COMMAND...: output to the log
 
 pick_home() { # where the state goes: where the gate's account can reach it
     home=$PWD/build/try
-    if setpriv --reuid=warded --regid=warded --clear-groups test -x build; then
+    if setpriv --reuid=warded --regid=warded --clear-groups test -x "$PWD/build"; then
         return 0
     fi
     home=/var/tmp/warded-try-$(printf %s "$PWD" | cksum | cut -d ' ' -f 1)
@@ -136,7 +136,11 @@ TXT
 main() { # main MODE: on the platform
     step 1 "The platform is here: Debian $(cat /etc/debian_version)"
     pick_home
-    ! stop_kept || echo "stopped the gate that an earlier --keep left"
+    if stop_kept; then
+        echo "Stopped the gate that an earlier --keep left."
+    elif [ "$1" = --stop ]; then
+        echo "No gate of an earlier --keep runs."
+    fi
     [ "$1" != --stop ] || exit 0
     step 2 "Building into $release"
     build
