@@ -21,16 +21,17 @@ static wd_exec_job *shift(wd_job_list *list)
     return job;
 }
 
-void wd_jobs_enter(wd_exec_jobs *jobs, wd_exec_job *job, bool available)
+void wd_jobs_enter(wd_exec_jobs *jobs, wd_exec_job *job, wd_job_end end)
 {
     job->id = ++jobs->last_id;
     job->end = WD_JOB_NONE;
     job->sent = job->started = job->cancelled = false;
     job->done_message = NULL;
-    if (available)
+    jobs->waiting++;
+    if (end == WD_JOB_NONE)
         append(&jobs->outbox, job);
     else
-        wd_jobs_end(jobs, job, WD_JOB_UNAVAILABLE);
+        wd_jobs_end(jobs, job, end);
 }
 
 wd_exec_job *wd_jobs_take(wd_exec_jobs *jobs)
@@ -52,6 +53,8 @@ void wd_jobs_end(wd_exec_jobs *jobs, wd_exec_job *job, wd_job_end end)
 {
     if (job->started)
         jobs->running--;
+    else
+        jobs->waiting--;
     job->end = end;
     append(&jobs->ended, job);
 }
@@ -86,6 +89,7 @@ void wd_jobs_started(wd_exec_jobs *jobs, wd_exec_job *job)
         return;
     job->started = true;
     jobs->running++;
+    jobs->waiting--;
 }
 
 void wd_jobs_sweep(wd_exec_jobs *jobs)

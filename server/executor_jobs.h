@@ -21,11 +21,12 @@ typedef struct wd_exec_jobs {
     wd_job_list ended;  /* `done` is due */
     size_t n_withdrawn; /* in the outbox, cancelled */
     uint32_t running;   /* started, not ended */
+    uint64_t waiting;   /* not started, not ended */
     uint64_t last_id;
 } wd_exec_jobs;
 
-/* A new job: to be sent, or, when no executor is there for it, ended as UNAVAILABLE. */
-void wd_jobs_enter(wd_exec_jobs *jobs, wd_exec_job *job, bool available);
+/* A new job: to be sent, or, with another end than NONE, ended by it. */
+void wd_jobs_enter(wd_exec_jobs *jobs, wd_exec_job *job, wd_job_end end);
 
 /* The next to be sent; NULL: none. It stands nowhere until sent or end. */
 wd_exec_job *wd_jobs_take(wd_exec_jobs *jobs);

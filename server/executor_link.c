@@ -85,9 +85,19 @@ uint32_t wd_link_running(wd_link *link)
 
 /* --- jobs --------------------------------------------------------------------------- */
 
+/* NONE: a new job may be sent; else how it ends at once. */
+static wd_job_end first_look(const wd_link *link)
+{
+    if (link->wire == NULL || link->ready == NULL)
+        return WD_JOB_UNAVAILABLE;
+    if (link->options.queue > 0 && link->jobs.waiting >= link->options.queue)
+        return WD_JOB_FULL;
+    return WD_JOB_NONE;
+}
+
 void wd_link_run(wd_link *link, wd_exec_job *job)
 {
-    wd_jobs_enter(&link->jobs, job, link->wire != NULL && link->ready != NULL);
+    wd_jobs_enter(&link->jobs, job, first_look(link));
 }
 
 void wd_link_cancel(wd_link *link, wd_exec_job *job)

@@ -27,6 +27,7 @@ typedef enum wd_job_end {
     WD_JOB_LOST,        /* the executor died, or broke the protocol, with the job */
     WD_JOB_UNAVAILABLE, /* never sent: there is no executor that is ready */
     WD_JOB_WITHDRAWN,   /* never sent: cancelled before */
+    WD_JOB_FULL,        /* never sent: limits.queue jobs wait already */
 } wd_job_end;
 
 /* Embed it; fill the first group; wd_link_run. */
@@ -51,6 +52,7 @@ typedef struct wd_exec_job {
 
 typedef struct wd_link_options {
     const wd_clock *clock;
+    uint64_t queue;             /* jobs that may wait to be started; 0: any number */
     void (*changed)(void *arg); /* became ready, or is not any more; may be NULL */
     void *changed_arg;
     void (*before_write)(
@@ -72,7 +74,7 @@ void wd_link_attach(wd_link *link, int fd);
 /* Run a task on the link's thread. */
 void wd_link_post(wd_link *link, wd_task *task);
 
-/* Send a job, or end it as UNAVAILABLE. `done` comes later, once. */
+/* Send a job, or end it as UNAVAILABLE or FULL. `done` comes later, once. */
 void wd_link_run(wd_link *link, wd_exec_job *job);
 
 /* Free an answer; NULL is fine. */

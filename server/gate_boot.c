@@ -103,6 +103,7 @@ static wd_status start_threads(wd_gate *gate, const wd_gate_hooks *hooks, wd_err
 {
     const wd_link_options link = {
         .clock = gate->clock,
+        .queue = gate->config->limits.queue,
         .changed = hooks->changed,
         .changed_arg = hooks->arg,
         .before_write = gate->options.before_job_write,

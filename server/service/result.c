@@ -130,6 +130,8 @@ static const struct {
 } messages[] = {
     {WD_REASON_QUEUE_TIMEOUT,
      "the deadline passed before the action could start; it may be sent again"},
+    {WD_REASON_QUEUE_FULL,
+     "limits.queue actions wait already; it never started and may be sent again"},
     {WD_REASON_RUN_TIMEOUT,
      "the action ran out of time; what it wrote until then is kept"},
     {WD_REASON_EXECUTOR_DIED, "the executor died while it had the action"},

@@ -206,10 +206,10 @@ static void revoked(wd_task *task)
                            "and would live again after a restart: %s",
                            w->job.error.msg);
     else if (w->n_unknown > 0)
-        status = wd_refuse(&err, WD_REASON_TOKEN_ID_UNKNOWN,
-                           "%zu of %zu ids are unknown, %zu tokens are revoked",
-                           w->n_unknown, w->revoke->n_ids,
-                           w->revoke->n_ids - w->n_unknown);
+        status =
+            wd_refuse(&err, WD_REASON_TOKEN_ID_UNKNOWN,
+                      "%zu of %zu ids are unknown, %zu tokens are revoked",
+                      w->n_unknown, w->revoke->n_ids, w->revoke->n_ids - w->n_unknown);
     else
         status = wd_warded_v1_token_reply_revoke(call, &w->revoked, &err);
     wd_pipeline_resume(call, status == WD_OK ? WD_NEXT : WD_FAILED, &err);

@@ -62,6 +62,8 @@ wd_verdict wd_verdict_of(wd_job_end end, const Warded__Exec__V1__Done *done)
         return (wd_verdict){STATUS(INFRA), WD_REASON_EXECUTOR_DIED};
     case WD_JOB_UNAVAILABLE:
         return (wd_verdict){STATUS(INFRA), WD_REASON_SANDBOX_UNAVAILABLE};
+    case WD_JOB_FULL:
+        return (wd_verdict){STATUS(BUSY), WD_REASON_QUEUE_FULL};
     case WD_JOB_WITHDRAWN:
         return (wd_verdict){STATUS(CANCELLED), WD_REASON_CANCELLED};
     case WD_JOB_NONE:

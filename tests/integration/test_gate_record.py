@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import ssl
+import time
+import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from warded.v1 import Reply
 
 from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, WHO, batch, reason, results, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
+
+KILLS = 40
+PATIENCE_S = 20.0
 
 
 @pytest.fixture
@@ -92,3 +102,64 @@ def test_claim_09_a_failed_assertion_ends_the_process_and_the_next_start_records
     ends = rows(stub.home, "--event", "call.end", "--method", OBSERVE)
     assert len(ends) == 1
     assert "OUTCOME_UNKNOWN" in ends[0]
+
+
+def test_a_refused_handshake_is_on_record_coalesced(stub: StubGate) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(stub.home.path / "profile/trainer/ca.pem")
+    host, port = stub.address.rsplit(":", 1)
+    for _ in range(5):
+        plain = socket.create_connection((host, int(port)), PATIENCE_S)
+        with pytest.raises(OSError, match=r".*"), context.wrap_socket(plain) as tls:
+            tls.recv(1)
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        seen = [json.loads(row) for row in rows(stub.home, "--event", "tls.reject")]
+        if sum(json.loads(row["detail"])["count"] for row in seen) == 5:
+            break
+    assert {row["reason"] for row in seen} == {"no_certificate"}
+    assert len(seen) <= 2  # five within a second or two
+    assert {row["peer_addr"] for row in seen} == {"127.0.0.1"}
+
+
+def acknowledged(raw: RawClient, asked: int) -> list[tuple[str, Reply]]:
+    """Send many calls; those answered before the connection ends."""
+    for _ in range(asked):
+        raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
+    got: list[tuple[str, Reply]] = []
+    try:
+        while len(got) < asked:
+            _, reply = raw.receive()
+            got.append((str(uuid.UUID(bytes=reply.call_id)), reply))
+    except OSError:
+        pass
+    return got
+
+
+def test_claim_08_kills_under_load_lose_no_acknowledged_row(stub: StubGate) -> None:
+    heads = stub.home.path / "heads"
+    known: set[str] = set()
+    for _ in range(KILLS):
+        trainer = stub.home.path / "profile/trainer"
+        with RawClient(trainer) as raw, ThreadPoolExecutor(1) as pool:
+            answers = pool.submit(acknowledged, raw, 200)
+            while stub.count().jobs < 20:
+                pass
+            stub.do("kill")
+            assert stub.wait_end() == "signal 9"
+            got = answers.result()
+        known |= {call for call, reply in got if reply.code == 0}
+        with heads.open("a") as file:
+            for _, reply in got:
+                file.write(f"{reply.head.seq} {reply.head.hash.hex()}\n")
+        stub.close()
+        stub.start()
+    assert known
+    written = rows(stub.home, "--event", "call.*")
+    begun = {json.loads(r)["call_id"] for r in written if '"call.begin"' in r}
+    ended = [json.loads(r)["call_id"] for r in written if '"call.end"' in r]
+    assert known <= set(ended)
+    assert begun == set(ended)
+    assert len(ended) == len(set(ended))
+    stub.home.tokctl("audit", "verify", "--witness", str(heads))

@@ -31,7 +31,5 @@ def reason(reply: Reply) -> str:
 
 
 def rows(home: Home, *filters: str) -> list[str]:
-    out = home.tokctl(
-        "-o", "jsonl", "audit", "query", "--limit", "1000", *filters
-    ).stdout
+    out = home.tokctl("-o", "jsonl", "audit", "query", "--limit", "0", *filters).stdout
     return [line for line in out.splitlines() if line]

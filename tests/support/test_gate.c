@@ -13,6 +13,7 @@
  *                     R (a reply goes out)
  *     crash           the gate's next job ends the process by a failed assertion
  *     unwritable N    the store's next N syncs fail
+ *     reload          read certificates and the deny list again
  *     kill            kill -9 the gate
  *     stop            drain and stop; "exit STATUS"
  *
@@ -205,6 +206,12 @@ static void stop(tester *t)
     printf("stopping\n");
 }
 
+static void reload(tester *t)
+{
+    (void)!wd_control_send(t->control, WD_CONTROL_RELOAD, -1, NULL, NULL);
+    printf("reloading\n");
+}
+
 static void kill_gate(tester *t)
 {
     (void)kill(t->gate, SIGKILL);
@@ -215,8 +222,9 @@ static const struct {
     const char *name;
     void (*run)(tester *t);
 } commands[] = {
-    {"count", count},   {"log", show_log}, {"finish", finish}, {"die", die},
-    {"revive", revive}, {"crash", crash},  {"stop", stop},     {"kill", kill_gate},
+    {"count", count}, {"log", show_log},  {"finish", finish},
+    {"die", die},     {"revive", revive}, {"crash", crash},
+    {"stop", stop},   {"reload", reload}, {"kill", kill_gate},
 };
 
 static void obey(tester *t, char *line)

@@ -81,7 +81,14 @@ void link_cancel_job(link_fixture *f)
 int link_set_up(void **state)
 {
     link_fixture *f = calloc(1, sizeof(*f));
-    const wd_link_options options = {wd_clock_system(), changed, f, before_write, f};
+    const wd_link_options options = {
+        .clock = wd_clock_system(),
+        .queue = 1,
+        .changed = changed,
+        .changed_arg = f,
+        .before_write = before_write,
+        .before_write_arg = f,
+    };
 
     assert_non_null(f);
     (void)pthread_mutex_init(&f->lock, NULL);

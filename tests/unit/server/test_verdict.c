@@ -63,6 +63,7 @@ static const struct {
     {"no executor", WD_JOB_UNAVAILABLE, 0, 0, 0, S(INFRA),
      WD_REASON_SANDBOX_UNAVAILABLE},
     {"withdrawn", WD_JOB_WITHDRAWN, 0, 0, 0, S(CANCELLED), WD_REASON_CANCELLED},
+    {"too many wait", WD_JOB_FULL, 0, 0, 0, S(BUSY), WD_REASON_QUEUE_FULL},
     {"never ran", WD_JOB_NONE, 0, 0, 0, S(INFRA), WD_REASON_BUG},
 };
 
