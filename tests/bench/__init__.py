@@ -1,0 +1,1 @@
+"""Benchmarks: peers and Warded in one run, interleaved. See tests/bench/run."""
