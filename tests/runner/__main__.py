@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tests.runner.fuzz import FuzzSuite
 from tests.runner.lints import LintSuite
 from tests.runner.model import BUILD, Result, Suite, matches
 from tests.runner.progress import Progress
@@ -34,6 +35,7 @@ def suites_for(
         lints,
         ("unit", UnitSuite(progress.doing)),
         ("python", PytestSuite(progress.doing, long=long)),
+        ("fuzz", FuzzSuite(progress.doing, long=long)),
     ]
 
 
