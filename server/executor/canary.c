@@ -129,6 +129,7 @@ wd_action wd_canary_action(const wd_canary *canary)
                    .pids = 16,
                    .files_bytes = 1U << 20,
                    .output_bytes = 4096},
+        .end_by_ms = INT64_MAX,
     };
     return action;
 }

@@ -1,6 +1,7 @@
-# The canary: attacks from inside a slot, and reads from the kernel what it is. Prints a
-# line for each surprise, or "canary held"; ends with status 7 and leaves a child behind.
+# The canary: attacks from inside a slot, and reads from the kernel what it is. Prints
+# each surprise, or "canary held"; ends with status 7 and leaves a child behind.
 # Standard input names the bait: TCP port, abstract socket, process, secret file.
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -10,51 +11,48 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 PORT, ABSTRACT, PROCESS, SECRET = sys.stdin.read().splitlines()
 LIBC = ctypes.CDLL(None, use_errno=True)
 X86_64 = platform.machine() == "x86_64"
-surprises = []
+ENVIRONMENT = ["HOME", "LANG", "OPENBLAS_NUM_THREADS", "PATH", "TMPDIR"]
+
+surprises: list[str] = []
 
 
-def call(number, *arguments):
-    result = LIBC.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+def call(number: int, *arguments: int) -> int:
+    result: int = LIBC.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def denied(name, attack):
+def denied(name: str, attack: Callable[[], object]) -> None:
     """The attack must fail."""
-    try:
+    with contextlib.suppress(OSError):
         surprises.append(f"{name}: {attack()!r:.60}")
-    except OSError:
-        pass
 
 
-def is_so(name, seen, expected):
+def is_so(name: str, seen: object, expected: object) -> None:
     if seen != expected:
         surprises.append(f"{name}: {seen!r:.80}, not {expected!r:.80}")
 
 
-def connect(family, address):
+def connect(family: int, address: object) -> str:
     with socket.socket(family) as peer:
         peer.settimeout(1)
-        peer.connect(address)
+        peer.connect(address)  # type: ignore[arg-type]
         return "connected"
 
 
-def read(path):
-    with open(path, "rb") as file:
-        return file.read(64)
-
-
-def write(path):
-    with open(path, "ab") as file:
+def write(path: str) -> int:
+    with Path(path).open("ab") as file:
         return file.write(b"x")
 
 
-def dies_of(number, action):
+def dies_of(number: int, action: Callable[[], object]) -> bool:
     """Run `action` in a child; it must be killed by a signal."""
     child = os.fork()
     if child == 0:
@@ -64,16 +62,24 @@ def dies_of(number, action):
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == number
 
 
-def run_machine_code(code):
+def run_machine_code(code: bytes) -> object:
     page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(code)
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     return ctypes.CFUNCTYPE(ctypes.c_long)(address)()
 
 
-def facts():
-    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-    status = {key: value.split() for key, value in status.items()}
+def status_of(path: str) -> dict[str, list[str]]:
+    lines = [line.split(":", 1) for line in Path(path).read_text().splitlines()]
+    return {key: value.split() for key, value in lines}
+
+
+def lines_of(path: str) -> list[str]:
+    return Path(path).read_text().splitlines()
+
+
+def rights() -> None:
+    status = status_of("/proc/self/status")
     for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         is_so(name, int(status[name][0], 16), 0)
     for name in ("Uid", "Gid"):
@@ -81,75 +87,85 @@ def facts():
     is_so("Groups", status["Groups"], [])
     is_so("NoNewPrivs", status["NoNewPrivs"], ["1"])
     is_so("Seccomp", status["Seccomp"], ["2"])
+
+
+def surroundings() -> None:
     is_so("environment", sorted(os.environ), ENVIRONMENT)
-    is_so("descriptors", DESCRIPTORS, ["0", "1", "2"])
-    is_so("processes", [p for p in os.listdir("/proc") if p.isdigit()], [str(os.getpid())])
-    devices = [line.split(":")[0].strip() for line in open("/proc/self/net/dev")][2:]
-    is_so("interfaces", devices, ["lo"])
+    # one more while the folder itself is read
+    is_so("descriptors", len(list(Path("/proc/self/fd").iterdir())), 4)
+    processes = [p.name for p in Path("/proc").iterdir() if p.name.isdigit()]
+    is_so("processes", processes, [str(os.getpid())])
+    devices = [line.split(":")[0].strip() for line in lines_of("/proc/self/net/dev")]
+    is_so("interfaces", devices[2:], ["lo"])
     is_so("host name", os.uname().nodename, "slot")
-    # memory shared with others would be a channel
-    shared = [m for m in open("/proc/self/maps") if m.split()[1][1::2] == "ws"]
+    # memory that is shared with others would be a channel
+    shared = [m for m in lines_of("/proc/self/maps") if m.split()[1][1::2] == "ws"]
     is_so("shared memory", shared, [])
 
 
-ENVIRONMENT = ["HOME", "LANG", "OPENBLAS_NUM_THREADS", "PATH", "TMPDIR"]
-DESCRIPTORS = sorted(set(os.listdir("/proc/self/fd")) - {"3"})  # 3: the listing itself
-
-
-def network():
+def network() -> None:
     port = int(PORT)
     denied("tcp 127.0.0.1", lambda: connect(socket.AF_INET, ("127.0.0.1", port)))
     denied("tcp ::1", lambda: connect(socket.AF_INET6, ("::1", port)))
     denied("tcp metadata", lambda: connect(socket.AF_INET, ("169.254.169.254", 80)))
     denied("abstract socket", lambda: connect(socket.AF_UNIX, "\0" + ABSTRACT))
-    for name, family, kind in (("vsock", 40, 1), ("netlink", 16, 3), ("packet", 17, 3)):
-        denied(name, lambda family=family, kind=kind: socket.socket(family, kind))
+    denied("vsock", lambda: socket.socket(40, socket.SOCK_STREAM))
+    denied("netlink", lambda: socket.socket(16, socket.SOCK_RAW))
+    denied("packet", lambda: socket.socket(17, socket.SOCK_RAW))
 
 
-def files():
+def files() -> None:
     for path in (SECRET, "/etc/shadow", f"/proc/{PROCESS}/environ", "/proc/1/environ"):
-        denied(f"read {path}", lambda path=path: read(path))
-    denied(f"see {SECRET}", lambda: os.stat(SECRET))
+        denied(f"read {path}", Path(path).read_bytes)
+    denied(f"see {SECRET}", Path(SECRET).stat)
     for path in ("/usr/x", "/etc/passwd", "/x", "/dev/x", "/proc/self/oom_score_adj"):
-        denied(f"write {path}", lambda path=path: write(path))
+        denied(f"write {path}", lambda path=path: write(path))  # type: ignore[misc]
 
 
-def processes():
+def processes() -> None:
     denied("signal the executor", lambda: os.kill(int(PROCESS), 0))
     denied("signal process 1", lambda: os.kill(1, 0))
 
 
-def calls():
-    # x86_64 numbers; elsewhere the kernel's own list has other ones
+# x86_64 numbers; elsewhere the kernel's own list has other ones
+ATTACKS: dict[str, tuple[int, ...]] = {
+    "unshare": (272, 0x10000000), "setns": (308, 0, 0), "mount": (165, 0, 0, 0, 0, 0),
+    "pivot_root": (155, 0, 0), "chroot": (161, 0), "fsopen": (430, 0, 0),
+    "ptrace": (101, 0, 0, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
+    "keyctl": (250, 0, -3, 0, 0, 0), "add_key": (248, 0, 0, 0, 0, 0),
+    "bpf": (321, 0, 0, 0), "io_uring_setup": (425, 4, 0), "userfaultfd": (323, 0),
+    "perf_event_open": (298, 0, 0, -1, -1, 0), "clone3": (435, 0, 88),
+    "clone new user": (56, 0x10000000 | 17, 0, 0, 0, 0), "seccomp": (317, 1, 0, 0),
+    "clone parent": (56, 0x8000 | 17, 0, 0, 0, 0), "shmget": (29, 0, 4096, 0o1600),
+    "reboot": (169, 0, 0, 0), "init_module": (175, 0, 0, 0), "swapon": (167, 0, 0),
+}  # fmt: skip
+
+
+def try_call(name: str, arguments: tuple[int, ...]) -> None:
+    try:
+        result = call(*arguments)
+    except OSError as error:
+        # refused by the filter, not by the kernel's look at the arguments
+        if error.errno not in (errno.EPERM, errno.ENOSYS):
+            surprises.append(f"{name}: {error}")
+        return
+    if result == 0 and name.startswith("clone"):
+        os._exit(0)  # we are what it made
+    surprises.append(f"{name}: {result}")
+
+
+def calls() -> None:
     if not X86_64:
         return
-    attacks = {
-        "unshare": (272, 0x10000000), "setns": (308, 0, 0), "mount": (165, 0, 0, 0, 0, 0),
-        "pivot_root": (155, 0, 0), "chroot": (161, 0), "fsopen": (430, 0, 0),
-        "ptrace": (101, 0, 0, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
-        "keyctl": (250, 0, -3, 0, 0, 0), "add_key": (248, 0, 0, 0, 0, 0),
-        "bpf": (321, 0, 0, 0), "io_uring_setup": (425, 4, 0), "userfaultfd": (323, 0),
-        "perf_event_open": (298, 0, 0, -1, -1, 0), "clone3": (435, 0, 88),
-        "clone new user": (56, 0x10000000 | 17, 0, 0, 0, 0), "seccomp": (317, 1, 0, 0),
-        "clone parent": (56, 0x8000 | 17, 0, 0, 0, 0), "shmget": (29, 0, 4096, 0o1600),
-        "reboot": (169, 0, 0, 0), "init_module": (175, 0, 0, 0), "swapon": (167, 0, 0),
-    }  # fmt: skip
-    for name, arguments in attacks.items():
-        try:
-            result = call(*arguments)
-            if result == 0 and name.startswith("clone"):
-                os._exit(0)  # we are what it made
-            surprises.append(f"{name}: {result}")
-        except OSError as error:
-            # refused by the filter, not by the kernel's look at the arguments
-            if error.errno not in (errno.EPERM, errno.ENOSYS):
-                surprises.append(f"{name}: {error}")
-    machine = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"  # mov eax, getpid; int 0x80; ret
-    is_so("int 0x80", dies_of(signal.SIGSYS, lambda: run_machine_code(machine)), True)
-    is_so("x32", dies_of(signal.SIGSYS, lambda: LIBC.syscall(ctypes.c_long(0x40000027))), True)
+    for name, arguments in ATTACKS.items():
+        try_call(name, arguments)
+    code = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"  # mov eax, getpid; int 0x80; ret
+    is_so("int 0x80", dies_of(signal.SIGSYS, lambda: run_machine_code(code)), True)
+    x32 = ctypes.c_long(0x40000027)
+    is_so("x32", dies_of(signal.SIGSYS, lambda: LIBC.syscall(x32)), True)
 
 
-def outlive():
+def outlive() -> None:
     if os.fork() == 0:
         os.setsid()
         for descriptor in range(3):
@@ -158,11 +174,7 @@ def outlive():
         os._exit(0)
 
 
-facts()
-network()
-files()
-processes()
-calls()
-outlive()
+for attack in (rights, surroundings, network, files, processes, calls, outlive):
+    attack()
 print("\n".join(surprises) or "canary held", flush=True)
 os._exit(7)

@@ -15,8 +15,8 @@
 #define PREFIX "warded-"
 /* Of a cgroup's processor time when others want it too; the default is 1024 and 100:
  * the gate comes first. */
-#define CPU_SHARES "256"
-#define CPU_WEIGHT "25"
+#define CPU_SHARES "512"
+#define CPU_WEIGHT "50"
 /* warded-slot and the slot's init stand in the leaf as well. */
 #define OWN_PROCESSES 2
 
@@ -241,12 +241,15 @@ bool wd_cgroup_remove(const wd_cgroup *cgroup)
 /* Whether `name` is a leaf whose executor is dead. */
 static bool is_orphan(const char *name)
 {
-    long pid = 0;
-    unsigned long long start = 0;
-    unsigned slot = 0;
-    if (sscanf(name, PREFIX "%ld.%llu-%u", &pid, &start, &slot) != 3)
+    if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
         return false;
-    return start_of(pid) != start;
+    char *end = NULL;
+    long pid = strtol(name + sizeof(PREFIX) - 1, &end, 10);
+    if (pid <= 0 || *end != '.')
+        return false;
+    char *dash = NULL;
+    uint64_t start = strtoull(end + 1, &dash, 10);
+    return dash != end + 1 && *dash == '-' && start_of(pid) != start;
 }
 
 static unsigned sweep_folder(const wd_cgroup_tree *tree, unsigned controller)

@@ -224,7 +224,9 @@ wd_status wd_execd_run(wd_execd *execd, wd_error *err)
 {
     size_t n_fds = 2 + (size_t)execd->n_places * WD_RUN_FDS;
     struct pollfd *fds = calloc(n_fds, sizeof(*fds));
-    wd_status status = fds != NULL ? WD_OK : wd_fail(err, WD_INTERNAL, "out of memory");
+    if (fds == NULL)
+        return wd_fail(err, WD_INTERNAL, "out of memory");
+    wd_status status = WD_OK;
     int64_t stop_by = INT64_MAX;
     wd_execd_schedule(execd);
     while (status == WD_OK && !(execd->stopping && is_idle(execd)) &&

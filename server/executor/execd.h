@@ -32,6 +32,7 @@ typedef struct wd_place {
     int64_t due_ms;     /* when its canary has to run */
     wd_job *job;        /* of WD_PLACE_JOB; owned */
     bool forgotten;     /* the job's socket has ended: no answer */
+    bool suspect;       /* a canary failed while it ran: its result is no observation */
     int64_t started_ns; /* of the job */
     wd_run run;
 } wd_place;

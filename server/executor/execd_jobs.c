@@ -160,8 +160,7 @@ static void start_canary(wd_execd *execd, wd_place *place)
 {
     wd_error error;
     wd_action action = wd_canary_action(execd->canary);
-    if (wd_run_start(&place->run, execd->kit, place->index, &action, INT64_MAX,
-                     &error) == WD_OK)
+    if (wd_run_start(&place->run, execd->kit, place->index, &action, &error) == WD_OK)
         place->state = WD_PLACE_CANARY;
     else
         wd_execd_distrust(execd, error.msg);
@@ -178,11 +177,10 @@ static void start_job(wd_execd *execd, wd_place *place, wd_job *job)
     const char *wrong = NULL;
     WD_ASSERT(find_limits(execd, tool, run->limits, &action.limits, &wrong));
     uint64_t end_by = run->end_by_ms;
-    int64_t end_by_ms = end_by == 0 || end_by > INT64_MAX ? INT64_MAX : (int64_t)end_by;
+    action.end_by_ms = end_by == 0 || end_by > INT64_MAX ? INT64_MAX : (int64_t)end_by;
     wd_error error;
     place->started_ns = wd_clock_mono_ns(wd_clock_system());
-    if (wd_run_start(&place->run, execd->kit, place->index, &action, end_by_ms,
-                     &error) != WD_OK) {
+    if (wd_run_start(&place->run, execd->kit, place->index, &action, &error) != WD_OK) {
         wd_log(WD_LOG_ERROR, "slot.start", WD_KV("error", error.msg));
         wd_execd_say_not_run(execd, job, OUTCOME(FAILED), error.msg);
         wd_job_free(job);
@@ -192,6 +190,7 @@ static void start_job(wd_execd *execd, wd_place *place, wd_job *job)
     place->state = WD_PLACE_JOB;
     place->job = job;
     place->forgotten = false;
+    place->suspect = false;
     wd_execd_say_started(execd, run->job_id);
 }
 
@@ -260,7 +259,10 @@ static void finish_job(wd_execd *execd, wd_place *place, const wd_run_result *re
                WD_KV("error", result->failure));
         place->due_ms = 0;
     }
-    if (!place->forgotten)
+    if (!place->forgotten && place->suspect)
+        wd_execd_say_not_run(execd, place->job, OUTCOME(FAILED),
+                             "canary: the sandbox did not hold while this ran");
+    else if (!place->forgotten)
         wd_execd_say_done(execd, place, result);
     wd_job_free(place->job);
     place->job = NULL;
@@ -281,6 +283,7 @@ wd_status wd_execd_finish(wd_execd *execd, wd_place *place, wd_error *err)
     return status;
 }
 
+/* Their answers: none (`forget`), or that they failed. */
 static void kill_jobs(wd_execd *execd, bool forget)
 {
     for (unsigned i = 0; i < execd->n_places; i++) {
@@ -288,6 +291,7 @@ static void kill_jobs(wd_execd *execd, bool forget)
         if (place->state != WD_PLACE_JOB)
             continue;
         place->forgotten = place->forgotten || forget;
+        place->suspect = place->suspect || !forget;
         wd_run_kill(&place->run, WARDED__EXEC__V1__DONE__CAUSE__CANCEL);
     }
 }

@@ -23,6 +23,25 @@
     (0x00000080UL /* time */ | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |          \
      CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
+/* One argument of a call: its value under `mask` must be `value`. */
+static int add_if(scmp_filter_ctx ctx, uint32_t action, int number,
+                  struct scmp_arg_cmp condition)
+{
+    return seccomp_rule_add_array(ctx, action, number, 1, &condition);
+}
+
+static struct scmp_arg_cmp equals(unsigned argument, scmp_datum_t value)
+{
+    return (struct scmp_arg_cmp){.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value};
+}
+
+static struct scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask,
+                                  scmp_datum_t value)
+{
+    return (struct scmp_arg_cmp){
+        .arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+}
+
 /* A name that this libseccomp or architecture lacks is skipped: ENOSYS. */
 static int add_names(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
                      size_t n_names)
@@ -38,12 +57,11 @@ static int add_names(scmp_filter_ctx ctx, uint32_t action, const char *const *na
     return 0;
 }
 
+/* With any of the flags: ENOSYS, as clone3 answers. */
 static int add_clone(scmp_filter_ctx ctx)
 {
-    const unsigned long mask = NEW_NAMESPACES | CLONE_PARENT;
-    int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                              SCMP_A0(SCMP_CMP_MASKED_EQ, mask, 0));
-    return rc; /* with any of them: ENOSYS, as clone3 answers */
+    return add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone),
+                  masked(0, NEW_NAMESPACES | CLONE_PARENT, 0));
 }
 
 static int add_socket(scmp_filter_ctx ctx)
@@ -51,8 +69,7 @@ static int add_socket(scmp_filter_ctx ctx)
     for (unsigned family = 0; family < 64; family++) {
         bool allowed = family == AF_UNIX || family == AF_INET || family == AF_INET6;
         uint32_t action = allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EAFNOSUPPORT);
-        int rc = seccomp_rule_add(ctx, action, SCMP_SYS(socket), 1,
-                                  SCMP_A0(SCMP_CMP_EQ, family));
+        int rc = add_if(ctx, action, SCMP_SYS(socket), equals(0, family));
         if (rc != 0)
             return rc;
     }
@@ -105,8 +122,8 @@ static int add_prctl(scmp_filter_ctx ctx)
         PR_CAP_AMBIENT,
     };
     for (size_t i = 0; i < COUNT(options); i++) {
-        int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                                  SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)options[i]));
+        int rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prctl),
+                        equals(0, (scmp_datum_t)options[i]));
         if (rc != 0)
             return rc;
     }
@@ -115,18 +132,14 @@ static int add_prctl(scmp_filter_ctx ctx)
 
 static int add_rest(scmp_filter_ctx ctx)
 {
-    int rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
-                              SCMP_A0(SCMP_CMP_EQ, 0));
+    int rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), equals(0, 0));
     if (rc == 0) /* the query */
-        rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), 1,
-                              SCMP_A0(SCMP_CMP_EQ, LOW_WORD));
+        rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(personality), equals(0, LOW_WORD));
     if (rc == 0)
-        rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mknodat), 1,
-                              SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO));
+        rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mknodat), masked(2, S_IFMT, S_IFIFO));
 #ifdef __NR_mknod
     if (rc == 0)
-        rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mknod), 1,
-                              SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO));
+        rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mknod), masked(1, S_IFMT, S_IFIFO));
 #endif
     return rc;
 }

@@ -43,13 +43,14 @@ static int64_t next_cpu_check(uint64_t left_us)
 }
 
 wd_status wd_run_start(wd_run *run, const wd_slot_kit *kit, unsigned index,
-                       const wd_action *action, int64_t end_by_ms, wd_error *err)
+                       const wd_action *action, wd_error *err)
 {
     *run = (wd_run){.limits = action->limits,
                     .started_ns = wd_clock_mono_ns(wd_clock_system()),
                     .hard_ms = INT64_MAX,
                     .retry_ms = INT64_MAX};
-    run->end_by_ms = earlier(end_by_ms, now_ms() + (int64_t)action->limits.wall_ms);
+    run->end_by_ms =
+        earlier(action->end_by_ms, now_ms() + (int64_t)action->limits.wall_ms);
     run->cpu_check_ms = next_cpu_check(action->limits.cpu_ms * 1000);
     wd_capture_init(&run->out, action->limits.output_bytes);
     wd_capture_init(&run->err, action->limits.output_bytes);

@@ -40,11 +40,10 @@ typedef struct wd_run {
     bool gone;
 } wd_run;
 
-/* Start it; `end_by_ms` INT64_MAX: the wall limit alone decides.
+/* Start it.
  * Errors: UNAVAILABLE as wd_slot_start; nothing is left */
 WD_MUST_USE wd_status wd_run_start(wd_run *run, const wd_slot_kit *kit, unsigned index,
-                                   const wd_action *action, int64_t end_by_ms,
-                                   wd_error *err);
+                                   const wd_action *action, wd_error *err);
 
 /* What to watch: always WD_RUN_FDS entries, -1 where nothing is awaited. */
 void wd_run_watch(const wd_run *run, struct pollfd fds[WD_RUN_FDS]);

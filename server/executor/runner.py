@@ -1,24 +1,26 @@
-# Runs an action: its source comes on descriptor 3, which is closed before its first line.
+# Runs an action: its source comes on descriptor 3, closed before its first line runs.
 # What the action sees is a script of its own, in /work: a fresh __main__, tracebacks of
 # its own lines only, exit codes as python3 gives them. Passed by `python3 -c`.
+# ruff: noqa: PLC0415  (an import is made only by the action that needs it)
 import sys
 
+NAME = "<action>"
 
-def load():
+
+def load() -> bytes:
     import linecache
 
     with open(3, "rb") as file:
         source = file.read()
     text = source.decode("utf-8", "replace")
-    name = "<action>"
     # no modification time: kept for good, so that tracebacks can show the lines
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    return source, name
+    linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
+    return source
 
 
-def fail(error):
-    trace = error.__traceback__
-    sys.excepthook(type(error), error.with_traceback(trace.tb_next), trace.tb_next)
+def fail(error: BaseException) -> None:
+    trace = error.__traceback__ and error.__traceback__.tb_next
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
     if isinstance(error, KeyboardInterrupt):  # as python3 itself ends: by the signal
         import os
         import signal
@@ -29,15 +31,15 @@ def fail(error):
     sys.exit(1)
 
 
-def run():
-    source, name = load()
+def run() -> None:
+    source = load()
     main = type(sys)("__main__")
-    main.__builtins__ = __builtins__
+    vars(main)["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
-    sys.argv[:] = [name]
+    sys.argv[:] = [NAME]
     sys.path.insert(0, "/work")
     try:
-        exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
+        exec(compile(source, NAME, "exec", dont_inherit=True), vars(main))  # noqa: S102
     except SystemExit:
         raise
     except BaseException as error:

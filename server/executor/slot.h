@@ -41,6 +41,7 @@ typedef struct wd_action {
     wd_span code;
     wd_span stdin_data; /* the action reads end of file after it */
     wd_action_limits limits;
+    int64_t end_by_ms; /* CLOCK_MONOTONIC, for the loop; INT64_MAX: none */
 } wd_action;
 
 /* A running action. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /* A ceiling for address space: far above the memory limit, which is what counts. */
@@ -118,7 +117,7 @@ static wd_status open_kit(wd_slot_kit *kit, wd_error *err)
 {
     WD_TRY(wd_slot_program(kit->program, err));
     WD_TRY(wd_slot_check_roots(kit->config, err));
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+    if (!wd_slot_adopt_orphans())
         return wd_fail(err, WD_UNAVAILABLE, "pid-namespace: PR_SET_CHILD_SUBREAPER: %s",
                        strerror(errno));
     WD_TRY(wd_filter_build(&kit->filter_fd, err));

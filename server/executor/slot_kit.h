@@ -44,4 +44,7 @@ typedef struct wd_slot_birth {
  * What fails in the child comes as a report. -1: errno. */
 pid_t wd_slot_spawn(const wd_slot_birth *birth);
 
+/* Become the parent of processes whose own has died (subreaper). false: errno. */
+bool wd_slot_adopt_orphans(void);
+
 #endif

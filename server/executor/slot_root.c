@@ -10,7 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define OLD "/.old"
+/* Where the host is while the new root is built. */
+#define OLD_NAME ".old"
+#define OLD      "/" OLD_NAME
 
 static bool failed(wd_slot_fault *fault, const char *what, const char *path)
 {
@@ -236,9 +238,9 @@ static bool pivot(wd_slot_fault *fault)
     if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
               "size=1m,nr_inodes=512,mode=0755") != 0)
         return failed(fault, "mount tmpfs", "/tmp");
-    if (chdir("/tmp") != 0 || mkdir(OLD + 1, 0700) != 0)
+    if (chdir("/tmp") != 0 || mkdir(OLD_NAME, 0700) != 0)
         return failed(fault, "mkdir", OLD);
-    if (syscall(SYS_pivot_root, ".", OLD + 1) != 0)
+    if (syscall(SYS_pivot_root, ".", OLD_NAME) != 0)
         return failed(fault, "pivot_root", "(is warded inside a chroot?)");
     if (chdir("/") != 0)
         return failed(fault, "chdir", "/");

@@ -94,6 +94,11 @@ static bool become_slot(const wd_slot_birth *birth, pid_t parent, wd_slot_fault 
     return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "exec warded-slot");
 }
 
+bool wd_slot_adopt_orphans(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
+
 pid_t wd_slot_spawn(const wd_slot_birth *birth)
 {
     pid_t parent = getpid();

@@ -5,10 +5,17 @@
 
 #include <grp.h>
 #include <pwd.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NSS_BYTES 16384
+
+/* A number, after blanks; *ret_end is behind it. */
+static bool parse_number(const char *text, uint64_t *ret_number, char **ret_end)
+{
+    *ret_number = strtoull(text, ret_end, 10);
+    return *ret_end != text;
+}
 
 static bool overlaps(wd_uid_range range, uint64_t first, uint64_t count)
 {
@@ -19,9 +26,11 @@ bool wd_uids_mapped(wd_uid_range range, const char *map)
 {
     for (const char *line = map; line != NULL && *line != '\0';
          line = strchr(line, '\n') != NULL ? strchr(line, '\n') + 1 : NULL) {
-        unsigned long long first = 0;
-        unsigned long long count = 0;
-        if (sscanf(line, "%llu %*u %llu", &first, &count) == 2 && first <= range.base &&
+        uint64_t first = 0;
+        uint64_t count = 0;
+        char *at = NULL;
+        if (parse_number(line, &first, &at) && parse_number(at, &count, &at) &&
+            parse_number(at, &count, &at) && first <= range.base &&
             range.base + range.count <= first + count)
             return true;
     }
@@ -33,10 +42,12 @@ const char *wd_uids_subid_owner(wd_uid_range range, char *text, const char *owne
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
-        unsigned long long first = 0;
-        unsigned long long count = 0;
+        uint64_t first = 0;
+        uint64_t count = 0;
+        char *at = NULL;
         char *colon = strchr(line, ':');
-        if (colon == NULL || sscanf(colon, ":%llu:%llu", &first, &count) != 2)
+        if (colon == NULL || !parse_number(colon + 1, &first, &at) || *at != ':' ||
+            !parse_number(at + 1, &count, &at))
             continue;
         *colon = '\0';
         if (strcmp(line, owner) == 0 || strcmp(line, "root") == 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import subprocess
@@ -70,8 +69,9 @@ class Bait:
             found.append("the host's process is dead")
         if self.secret.read_text() != self.word:
             found.append("the secret was changed")
-        if sorted(os.listdir(self.folder)) != ["bait.sock", "secret"]:
-            found.append(f"files were made: {os.listdir(self.folder)}")
+        names = sorted(path.name for path in self.folder.iterdir())
+        if names != ["bait.sock", "secret"]:
+            found.append(f"files were made: {names}")
         return found
 
     def close(self) -> None:

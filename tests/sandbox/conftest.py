@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.bait import Bait
-from tests.support.execd_client import Execd, Jobs, write_home
+from tests.support.execd_client import Execd, write_home
+from tests.support.jobs import Jobs
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,8 @@ def take(execd_pid: int, *, slots: int) -> Counts:
         cgroups=tuple(sorted(leaves(execd_pid))),
         mounts=len((proc / "mountinfo").read_text().splitlines()),
         children=tuple(
-            int(p) for p in (proc / "task" / str(execd_pid) / "children").read_text().split()
+            int(p)
+            for p in (proc / "task" / str(execd_pid) / "children").read_text().split()
         ),
         slot_processes=tuple(processes_of(range(UID_BASE, UID_BASE + 2 * slots))),
         descriptors=len(links),
@@ -44,7 +45,9 @@ def take(execd_pid: int, *, slots: int) -> Counts:
 def leaves(execd_pid: int) -> Iterator[str]:
     """The executor's cgroups, in every hierarchy."""
     for folder, names, _ in os.walk(CGROUPS):
-        yield from (f"{folder}/{n}" for n in names if n.startswith(f"warded-{execd_pid}."))
+        yield from (
+            f"{folder}/{n}" for n in names if n.startswith(f"warded-{execd_pid}.")
+        )
 
 
 def processes_of(uids: range, *, alive: bool = False) -> Iterator[int]:
@@ -62,4 +65,4 @@ def processes_of(uids: range, *, alive: bool = False) -> Iterator[int]:
 def _links(folder: Path) -> Iterator[str]:
     for entry in folder.iterdir():
         with contextlib.suppress(OSError):
-            yield os.readlink(entry)
+            yield str(entry.readlink())

@@ -1,8 +1,8 @@
 """What one hostile action is, how it must end, and how that is proved.
 
 The attacks are in payloads/, a file per layer. Each prints "held NAME" for an attempt
-that failed and "LEAK NAME ..." for one that did not; what is printed must be exactly what
-is expected, so that an attempt that was never made is noticed too.
+that failed and "LEAK NAME ..." for one that did not; what is printed must be exactly
+what is expected, so that an attempt that was never made is noticed too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.support.execd_client import NONE, Done
+from tests.support.jobs import NONE, Done
 
 PAYLOADS = Path(__file__).parent / "payloads"
 
@@ -50,7 +51,7 @@ class Payload:
     cause: int | tuple[int, ...] = NONE
     leftovers: int | None = None  # at least; None: exactly 0
     within_ms: int = 10_000  # run time
-    limits: dict[str, int] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
     check: Callable[[Done], bool] | None = None
     then: str | None = None  # a second action, after it: prints "clean", exits 0
     bare: bool = False  # without the prelude

@@ -11,7 +11,8 @@ import pytest
 
 from tests.sandbox.bait import Bait
 from tests.sandbox.counts import leaves
-from tests.support.execd_client import BUILD, ROOT, UID_BASE, Execd, write_home
+from tests.support.execd_client import BUILD, UID_BASE, Execd, write_home
+from tests.support.jobs import ROOT
 
 DENY = str(ROOT / "tests" / "support" / "deny.py")
 EPERM, ENOSYS, EOPNOTSUPP = 1, 38, 95
@@ -48,8 +49,12 @@ class Case:
 
 FAKE_PASSWD = f"x:x:{UID_BASE}:{UID_BASE}::/:/bin/sh"
 CASES = [
-    Case("user-namespace", "denied", "user.max_user_namespaces", deny("56 0&0x10000000")),
-    Case("user-namespace", "clone_denied", "CLONE_NEW", deny("56 0&0x10000000", ENOSYS)),
+    Case(
+        "user-namespace", "denied", "user.max_user_namespaces", deny("56 0&0x10000000")
+    ),
+    Case(
+        "user-namespace", "clone_denied", "CLONE_NEW", deny("56 0&0x10000000", ENOSYS)
+    ),
     Case("pid-namespace", "denied", "CLONE_NEW", deny("56 0&0x20000000")),
     Case("net-namespace", "denied", "CLONE_NEW", deny("56 0&0x40000000")),
     Case("ipc-namespace", "denied", "CLONE_NEW", deny("56 0&0x08000000")),
@@ -65,7 +70,12 @@ CASES = [
         "systempaths=unconfined",
         mounted("mount -t tmpfs none /proc/irq"),
     ),
-    Case("cgroup-memory", "absent", "Delegate", mounted("umount -l /sys/fs/cgroup/memory")),
+    Case(
+        "cgroup-memory",
+        "absent",
+        "Delegate",
+        mounted("umount -l /sys/fs/cgroup/memory"),
+    ),
     Case("cgroup-pids", "absent", "Delegate", mounted("umount -l /sys/fs/cgroup/pids")),
     Case(
         "cgroup-pids",

@@ -13,17 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.counts import leaves, processes_of, take
-from tests.support.execd_client import (
-    CANCEL,
-    ENDED,
-    FAILED,
-    NOT_STARTED,
-    UID_BASE,
-    Closed,
-    Execd,
-    Jobs,
-    write_home,
-)
+from tests.support.execd_client import UID_BASE, Execd, write_home
+from tests.support.jobs import CANCEL, ENDED, FAILED, NOT_STARTED, ClosedError, Jobs
 
 SLEEPER = """\
 import os, sys, time
@@ -70,7 +61,7 @@ def run_sleeper(jobs: Jobs) -> int:
     job = jobs.submit(SLEEPER)
     jobs.wait_started(job)
     end = time.monotonic() + 30
-    while len(list(processes_of(range(UID_BASE + 1, UID_BASE + 2)))) < 2:
+    while len(list(processes_of(range(UID_BASE + 1, UID_BASE + 2), alive=True))) < 2:
         assert time.monotonic() < end
     return job
 
@@ -141,7 +132,7 @@ def test_claim_10_a_malformed_message_ends_the_socket_and_nothing_else(
     jobs = ready(own)
     run_sleeper(jobs)
     jobs.send_raw(frame)
-    with pytest.raises(Closed):
+    with pytest.raises(ClosedError):
         jobs.wait_unavailable()
     assert own.receive() == b"K"
     assert slot_processes() == []
@@ -151,7 +142,7 @@ def test_claim_10_a_malformed_message_ends_the_socket_and_nothing_else(
 def test_claim_10_a_length_beyond_the_limit_ends_the_socket(own: Execd) -> None:
     jobs = ready(own)
     jobs._socket.sendall(b"\xff\xff\xff\xff")
-    with pytest.raises(Closed):
+    with pytest.raises(ClosedError):
         jobs.wait_unavailable()
     assert own.receive() == b"K"
 
@@ -161,7 +152,8 @@ def test_claim_10_a_killed_executor_leaves_no_process_and_its_cgroups_are_remove
 ) -> None:
     with Execd(home) as execd:
         execd.wait_ready()
-        run_sleeper(ready(execd))
+        jobs = ready(execd)
+        run_sleeper(jobs)
         alive = slot_processes()
         assert len(alive) == 3
         execd.kill()
@@ -177,7 +169,8 @@ def test_claim_10_a_killed_executor_leaves_no_process_and_its_cgroups_are_remove
 def test_claim_10_without_a_supervisor_the_executor_kills_all_and_ends(
     own: Execd,
 ) -> None:
-    run_sleeper(ready(own))
+    jobs = ready(own)
+    run_sleeper(jobs)
     own.control.close()
     assert own.process.wait(10) == 0
     assert slot_processes() == []
@@ -185,7 +178,8 @@ def test_claim_10_without_a_supervisor_the_executor_kills_all_and_ends(
 
 
 def test_claim_10_stop_kills_all_and_ends(own: Execd) -> None:
-    run_sleeper(ready(own))
+    jobs = ready(own)
+    run_sleeper(jobs)
     assert own.stop() == 0
     assert slot_processes() == []
     assert list(leaves(own.pid)) == []
@@ -222,13 +216,19 @@ def relink(link: Path, target: str) -> None:
     new.replace(link)
 
 
+def write_linked(home: Path, interpreter: Path, *, slots: int) -> Path:
+    """A home whose tool runs that interpreter."""
+    more = f"  roots: [/usr, /etc/alternatives, /etc/ld.so.cache, {interpreter.parent}]"
+    write_home(home, slots=slots, more=more)
+    config = home / "warded.yaml"
+    config.write_text(f"{config.read_text()}    interpreter: {interpreter}\n")
+    return home
+
+
 def test_claim_10_a_canary_that_fails_later_stops_everything_until_it_holds_again(
     tmp_path: Path, interpreter: Path
 ) -> None:
-    more = f"  roots: [/usr, /etc/alternatives, /etc/ld.so.cache, {interpreter.parent}]"
-    home = write_home(tmp_path / "home", slots=1, more=more)
-    config = home / "warded.yaml"
-    config.write_text(f"{config.read_text()}    interpreter: {interpreter}\n")
+    home = write_linked(tmp_path / "home", interpreter, slots=1)
     with Execd(home, options=("--canary-ms", "300")) as execd:
         execd.wait_ready()
         jobs = ready(execd)
@@ -242,3 +242,18 @@ def test_claim_10_a_canary_that_fails_later_stops_everything_until_it_holds_agai
         layers = {layer.name: layer.active for layer in jobs.wait_ready().layers}
         assert layers["canary"]
         assert jobs.run("print(3)").stdout == b"3\n"
+
+
+def test_claim_10_what_runs_while_a_canary_fails_is_no_observation(
+    tmp_path: Path, interpreter: Path
+) -> None:
+    home = write_linked(tmp_path / "home", interpreter, slots=2)
+    with Execd(home, options=("--canary-ms", "400")) as execd:
+        execd.wait_ready()
+        jobs = ready(execd)
+        running = run_sleeper(jobs)
+        relink(interpreter, "/usr/bin/true")
+        assert jobs.wait_unavailable().startswith("canary: ")
+        done = jobs.wait(running)
+        assert (done.outcome, done.stdout) == (FAILED, b"")
+        assert "did not hold while this ran" in done.message

@@ -7,7 +7,8 @@ import pytest
 from tests.sandbox import counts
 from tests.sandbox.bait import Bait
 from tests.sandbox.payload import PRELUDE, Payload, load, problems
-from tests.support.execd_client import ENDED, Done, Execd, Jobs
+from tests.support.execd_client import Execd
+from tests.support.jobs import ENDED, Done, Jobs
 
 # Beside each attack: writes a file of its own and watches that it stays alone.
 NEIGHBOUR = """\

@@ -1,7 +1,7 @@
 """Files: filling, escaping, leaving. Held by tmpfs limits, mounts and Landlock."""
 
 from tests.sandbox.payload import Payload
-from tests.support.execd_client import FILESIZE, MEMORY, NONE, WALL
+from tests.support.jobs import FILESIZE, MEMORY, NONE, WALL
 
 SMALL = {"files_bytes": 8 << 20}
 
@@ -21,7 +21,8 @@ for folder in ("/tmp", "/work", "/dev/shm"):
         print("held", folder)
 print("held size" if total <= 8 << 20 else f"LEAK {total}")
 """,
-        held=("/tmp", "/work", "/dev/shm", "size"), limits=SMALL,
+        held=("/tmp", "/work", "/dev/shm", "size"),
+        limits=SMALL,
     ),
     Payload(
         name="sparse_file",
@@ -33,7 +34,8 @@ attempt("truncate", os.ftruncate, file.fileno(), 4 << 30)
 attempt("write far", os.pwrite, file.fileno(), b"x", 4 << 30)
 attempt("allocate", os.posix_fallocate, file.fileno(), 0, 4 << 30)
 """,
-        held=("truncate", "write far", "allocate"), limits=SMALL,
+        held=("truncate", "write far", "allocate"),
+        limits=SMALL,
     ),
     Payload(
         name="sparse_file_with_the_signal",
@@ -44,7 +46,9 @@ import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 os.pwrite(os.open("/work/s", os.O_CREAT | os.O_WRONLY), b"x", 4 << 30)
 """,
-        signal=25, cause=FILESIZE, limits=SMALL,
+        signal=25,
+        cause=FILESIZE,
+        limits=SMALL,
     ),
     Payload(
         name="thousands_of_inodes",
@@ -60,7 +64,8 @@ try:
 except OSError:
     print("held inodes")
 """,
-        held=("inodes",), limits=SMALL,
+        held=("inodes",),
+        limits=SMALL,
     ),
     Payload(
         name="zip_bomb",
@@ -74,7 +79,9 @@ with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"f{i}", bytes(4 << 20))
 attempt("unzip", zipfile.ZipFile(data).extractall, "/tmp")
 """,
-        held=("unzip",), limits=SMALL, cause=(NONE, WALL),
+        held=("unzip",),
+        limits=SMALL,
+        cause=(NONE, WALL),
     ),
     Payload(
         name="read_secrets",
@@ -91,8 +98,17 @@ attempt("home", os.listdir, "/home")
 attempt("var lib", os.listdir, "/var/lib")
 attempt("run", os.listdir, "/run")
 """,
-        held=("secret", "by init's root", "by init's cwd", "stat", "shadow", "root",
-              "home", "var lib", "run"),
+        held=(
+            "secret",
+            "by init's root",
+            "by init's cwd",
+            "stat",
+            "shadow",
+            "root",
+            "home",
+            "var lib",
+            "run",
+        ),
     ),
     Payload(
         name="write_a_host_file",
@@ -116,7 +132,12 @@ attempt("hard link to exe", os.link, "/proc/self/exe", "/work/x")
 os.symlink("/proc/1/root", "/tmp/r")
 attempt("list by symlink", os.listdir, "/tmp/r/")
 """,
-        held=("read by symlink", "hard link to su", "hard link to exe", "list by symlink"),
+        held=(
+            "read by symlink",
+            "hard link to su",
+            "hard link to exe",
+            "list by symlink",
+        ),
     ),
     Payload(
         name="write_the_base_system",
@@ -132,8 +153,18 @@ attempt("chmod", os.chmod, "/usr/bin/env", 0o777)
 attempt("unlink", os.unlink, "/usr/bin/env")
 attempt("rename", os.rename, "/usr/bin/env", "/work/env")
 """,
-        held=("x in /usr/", "passwd in /etc", "x in /", "x in /dev", "x in /proc",
-              "x in /usr", "os.py in /usr/", "chmod", "unlink", "rename"),
+        held=(
+            "x in /usr/",
+            "passwd in /etc",
+            "x in /",
+            "x in /dev",
+            "x in /proc",
+            "x in /usr",
+            "os.py in /usr/",
+            "chmod",
+            "unlink",
+            "rename",
+        ),
     ),
     Payload(
         name="set_user_id_files",
@@ -171,8 +202,22 @@ for name in ("mem", "kmsg", "vda", "fuse", "kvm", "tty", "ptmx", "vsock", "net/t
              "console", "userfaultfd"):
     attempt(name, os.open, "/dev/" + name, os.O_RDWR)
 """,
-        held=("list", "block", "char", "mem", "kmsg", "vda", "fuse", "kvm", "tty", "ptmx",
-              "vsock", "net/tun", "console", "userfaultfd"),
+        held=(
+            "list",
+            "block",
+            "char",
+            "mem",
+            "kmsg",
+            "vda",
+            "fuse",
+            "kvm",
+            "tty",
+            "ptmx",
+            "vsock",
+            "net/tun",
+            "console",
+            "userfaultfd",
+        ),
     ),
     Payload(
         name="leave_traces",
@@ -194,7 +239,8 @@ if os.fork() == 0:
 print("held done", flush=True)
 os._exit(0)
 """,
-        held=("done",), leftovers=1,
+        held=("done",),
+        leftovers=1,
         then="""
 import math, os, socket
 found = []

@@ -1,7 +1,7 @@
 """Memory in all its forms. Held by the memory cgroup and resource limits."""
 
 from tests.sandbox.payload import Payload
-from tests.support.execd_client import MEMORY, NONE, WALL
+from tests.support.jobs import MEMORY, NONE, WALL
 
 SMALL = {"memory_bytes": 128 << 20}
 
@@ -15,7 +15,9 @@ blocks = []
 while True:
     blocks.append(bytearray(16 << 20))
 """,
-        signal=9, cause=MEMORY, limits=SMALL,
+        signal=9,
+        cause=MEMORY,
+        limits=SMALL,
     ),
     Payload(
         name="twenty_processes",
@@ -38,7 +40,10 @@ while True:
         break
 print("held some" if 9 in statuses else "LEAK none")
 """,
-        held=None, exit=None, cause=(NONE, MEMORY), limits=SMALL,
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY),
+        limits=SMALL,
         check=lambda d: d.signal == 9 or d.stdout == b"held some\n",
     ),
     Payload(
@@ -48,7 +53,8 @@ print("held some" if 9 in statuses else "LEAK none")
         code="""
 attempt("64 GB", bytearray, 64 << 30)
 """,
-        held=("64 GB",), limits=SMALL,
+        held=("64 GB",),
+        limits=SMALL,
     ),
     Payload(
         name="memfds",
@@ -64,7 +70,10 @@ try:
 except OSError:
     print("held", len(descriptors))
 """,
-        held=None, exit=None, cause=(NONE, MEMORY), limits=SMALL,
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY),
+        limits=SMALL,
         check=lambda d: d.signal == 9 or d.stdout.startswith(b"held"),
     ),
     Payload(
@@ -90,7 +99,10 @@ try:
 except OSError:
     print("held pipes")
 """,
-        held=None, exit=None, cause=(NONE, MEMORY), limits=SMALL,
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY),
+        limits=SMALL,
         check=lambda d: d.signal == 9 or d.stdout == b"held pipes\n",
     ),
     Payload(
@@ -108,7 +120,8 @@ try:
 except OSError:
     print("held flood")
 """,
-        held=("flood",), limits=SMALL,
+        held=("flood",),
+        limits=SMALL,
     ),
     Payload(
         name="file_locks",
@@ -124,7 +137,9 @@ try:
 except OSError:
     print("held refused")
 """,
-        held=None, exit=None, cause=(NONE, MEMORY, WALL),
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY, WALL),
         limits={"memory_bytes": 64 << 20, "wall_ms": 1500},
         check=lambda d: d.signal == 9 or d.stdout.startswith(b"held"),
     ),
@@ -141,7 +156,10 @@ try:
 except OSError:
     print("held attributes")
 """,
-        held=None, exit=None, cause=(NONE, MEMORY), limits=SMALL,
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY),
+        limits=SMALL,
         check=lambda d: d.signal == 9 or d.stdout == b"held attributes\n",
     ),
     Payload(
@@ -161,7 +179,9 @@ def f(n):
     return f(n + 1)
 f(0)
 """,
-        held=None, exit=None, cause=(NONE, MEMORY, WALL),
+        held=None,
+        exit=None,
+        cause=(NONE, MEMORY, WALL),
         limits={**SMALL, "wall_ms": 2000},
         check=lambda d: d.signal in (9, 11) or b"Error" in d.stderr,
     ),

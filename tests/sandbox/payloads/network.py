@@ -17,7 +17,14 @@ for host in ("127.0.0.1", "::1", "0.0.0.0", "localhost", "169.254.169.254", "10.
         return peer.recv(10)
     attempt(host, connect)
 """,
-        held=("127.0.0.1", "::1", "0.0.0.0", "localhost", "169.254.169.254", "10.0.0.1"),
+        held=(
+            "127.0.0.1",
+            "::1",
+            "0.0.0.0",
+            "localhost",
+            "169.254.169.254",
+            "10.0.0.1",
+        ),
     ),
     Payload(
         name="unix_socket_by_path",
@@ -84,8 +91,22 @@ for name, family, kind in (
     attempt(name, make)
 attempt("RAW", socket.socket, socket.AF_INET, socket.SOCK_RAW)
 """,
-        held=("VSOCK", "NETLINK", "PACKET", "ALG", "KEY", "BLUETOOTH", "CAN", "TIPC",
-              "RDS", "XDP", "NFC", "QIPCRTR", "SMC", "RAW"),
+        held=(
+            "VSOCK",
+            "NETLINK",
+            "PACKET",
+            "ALG",
+            "KEY",
+            "BLUETOOTH",
+            "CAN",
+            "TIPC",
+            "RDS",
+            "XDP",
+            "NFC",
+            "QIPCRTR",
+            "SMC",
+            "RAW",
+        ),
     ),
     Payload(
         name="raise_loopback",

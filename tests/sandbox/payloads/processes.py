@@ -1,7 +1,7 @@
 """Processes: bombs, daemons, signals. Held by pid namespace, pids cgroup, init."""
 
 from tests.sandbox.payload import Payload
-from tests.support.execd_client import NONE, PIDS, WALL
+from tests.support.jobs import NONE, PIDS, WALL
 
 QUICK = {"wall_ms": 1200}
 
@@ -17,7 +17,11 @@ while True:
     except OSError:
         pass
 """,
-        signal=9, cause=WALL, leftovers=1, within_ms=6000, limits=QUICK,
+        signal=9,
+        cause=WALL,
+        leftovers=1,
+        within_ms=6000,
+        limits=QUICK,
     ),
     Payload(
         name="fork_bomb_that_ignores_signals",
@@ -37,7 +41,11 @@ while True:
     except OSError:
         pass
 """,
-        signal=9, cause=WALL, leftovers=1, within_ms=6000, limits=QUICK,
+        signal=9,
+        cause=WALL,
+        leftovers=1,
+        within_ms=6000,
+        limits=QUICK,
     ),
     Payload(
         name="thread_bomb",
@@ -72,7 +80,9 @@ if os.fork() == 0:
 os.wait()
 print("held parent")
 """,
-        held=("parent",), leftovers=1, within_ms=9000,
+        held=("parent",),
+        leftovers=1,
+        within_ms=9000,
     ),
     Payload(
         name="daemon_holds_stdout",
@@ -86,7 +96,9 @@ if os.fork() == 0:
 print("held parent", flush=True)
 os._exit(0)
 """,
-        held=("parent",), leftovers=1, within_ms=9000,
+        held=("parent",),
+        leftovers=1,
+        within_ms=9000,
     ),
     Payload(
         name="background_burners",
@@ -100,7 +112,9 @@ for _ in range(8):
             pass
 print("held started", flush=True)
 """,
-        held=("started",), leftovers=8, within_ms=9000,
+        held=("started",),
+        leftovers=8,
+        within_ms=9000,
     ),
     Payload(
         name="subreaper_survivor",
@@ -118,7 +132,9 @@ if os.fork() == 0:
 print("held parent", flush=True)
 os._exit(0)
 """,
-        held=("parent",), leftovers=1, within_ms=9000,
+        held=("parent",),
+        leftovers=1,
+        within_ms=9000,
     ),
     Payload(
         name="signals_to_others",
@@ -132,7 +148,14 @@ attempt("init TERM", os.kill, 1, 15)
 attempt("init thread", call, 234, 1, 1, 9)
 attempt("host by pidfd", os.pidfd_open, $PID)
 """,
-        held=("host", "executor", "init KILL", "init TERM", "init thread", "host by pidfd"),
+        held=(
+            "host",
+            "executor",
+            "init KILL",
+            "init TERM",
+            "init thread",
+            "host by pidfd",
+        ),
     ),
     Payload(
         name="kill_own_group",
@@ -152,7 +175,9 @@ if os.fork() == 0:
 os.kill(-1, 9)
 print("held alive")
 """,
-        held=None, exit=None, within_ms=9000,
+        held=None,
+        exit=None,
+        within_ms=9000,
         check=lambda d: d.signal == 9 or d.stdout == b"held alive\n",
     ),
     Payload(
@@ -169,7 +194,10 @@ for child in children:
 print("held stopped", flush=True)
 os._exit(0)
 """,
-        held=None, exit=None, leftovers=1, within_ms=9000,
+        held=None,
+        exit=None,
+        leftovers=1,
+        within_ms=9000,
         check=lambda d: b"held stopped" in d.stdout or d.signal == 0,
     ),
     Payload(
@@ -192,14 +220,21 @@ print("held init")
         layer="wall limit, SIGKILL",
         proof="killed at the limit",
         code="import signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
-        signal=9, cause=WALL, within_ms=6000, limits=QUICK,
+        signal=9,
+        cause=WALL,
+        within_ms=6000,
+        limits=QUICK,
     ),
     Payload(
         name="endless_loop",
         layer="wall limit",
         proof="killed at the limit; what it printed before is kept",
         code="print('held before', flush=True)\nwhile True: pass\n",
-        held=("before",), signal=9, cause=WALL, within_ms=6000, limits=QUICK,
+        held=("before",),
+        signal=9,
+        cause=WALL,
+        within_ms=6000,
+        limits=QUICK,
     ),
     Payload(
         name="ignores_term_and_sleeps",
@@ -212,6 +247,9 @@ signal.signal(2, signal.SIG_IGN)
 while True:
     time.sleep(1)
 """,
-        signal=9, cause=WALL, within_ms=6000, limits=QUICK,
+        signal=9,
+        cause=WALL,
+        within_ms=6000,
+        limits=QUICK,
     ),
 ]
