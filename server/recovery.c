@@ -6,7 +6,8 @@
 #include "proto/c/alloc.h"
 #include "store/audit.h"
 
-#define PIECE_ROWS 256U
+#define PIECE_ROWS  256U
+#define PIECE_BYTES ((size_t)512 << 10) /* for the few texts of each row */
 
 /* Rows of calls that began, in pieces, with their text in the same memory. */
 typedef struct piece {
@@ -42,8 +43,8 @@ static piece *room(life *l)
     piece *fresh = calloc(1, sizeof(*fresh));
     if (fresh == NULL)
         return NULL;
-    fresh->text = wd_budget_new(PIECE_ROWS * 2048); /* of a few texts a row */
-    if (l->first == NULL)
+    fresh->text = wd_budget_new(PIECE_BYTES);
+    if (l->last == NULL)
         l->first = fresh;
     else
         l->last->next = fresh;
@@ -89,18 +90,21 @@ static bool note_open(void *arg, const wd_audit_row *row)
     return !l->no_memory;
 }
 
+static wd_status append_piece(wd_store *store, const piece *at, wd_error *err)
+{
+    for (size_t i = 0; i < at->n_rows; i++)
+        WD_TRY(wd_audit_append(store, &at->rows[i], err));
+    return WD_OK;
+}
+
 static wd_status apply_recovered(wd_store *store, const life *l, wd_error *err)
 {
     char detail[64];
 
     if (l->n_open == 0)
         return WD_OK;
-    for (const piece *at = l->first; at != NULL; at = at->next) {
-        for (size_t i = 0; i < at->n_rows; i++) {
-            wd_audit_row row = at->rows[i];
-            WD_TRY(wd_audit_append(store, &row, err));
-        }
-    }
+    for (const piece *at = l->first; at != NULL; at = at->next)
+        WD_TRY(append_piece(store, at, err));
     (void)snprintf(detail, sizeof(detail), "{\"open\":%llu}",
                    (unsigned long long)l->n_open);
     const wd_audit_row row = {

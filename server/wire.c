@@ -4,7 +4,7 @@
 #include "server/parts.h"
 #include "server/stages.h"
 
-#define LONGEST_MS (24 * 3600 * 1000U) /* above every method's maximum */
+#define LONGEST_MS UINT64_C(86400000) /* a day, above every method's maximum */
 
 static void set_call_id(wd_call *call, const uint8_t id[WD_CALL_ID_BYTES])
 {

@@ -73,8 +73,8 @@ static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
         item->verdict = (wd_verdict){STATUS(OK), WD_REASON_NONE};
         return WD_OK;
     }
-    wd_status status = wd_routing_find(config, item->asked->tool, item->asked->action,
-                                       budget, &routed, &err);
+    const wd_routing_ask ask = {item->asked->tool, item->asked->action, budget};
+    wd_status status = wd_routing_find(config, &ask, &routed, &err);
     if (status == WD_NOT_FOUND)
         return refuse(item, STATUS(INVALID_ACTION), &err, budget);
     WD_TRY(status);

@@ -109,30 +109,40 @@ static size_t collect(const wd_tool_config *tool, bool fence, const char *action
 }
 
 /* Sets *ret only when there is a block. */
-static wd_status take_blocks(const wd_tool_config *tool, const char *action,
-                             wd_budget *budget, wd_routed *ret, wd_error *err)
+static wd_status take_blocks(const wd_tool_config *tool, const wd_routing_ask *ask,
+                             wd_routed *ret)
 {
-    bool fence = collect(tool, false, action, NULL) == 0;
-    size_t size = collect(tool, fence, action, NULL);
+    bool fence = collect(tool, false, ask->action, NULL) == 0;
+    size_t size = collect(tool, fence, ask->action, NULL);
 
     if (size == 0)
         return WD_OK;
-    char *code = wd_budget_take(budget, size);
+    char *code = wd_budget_take(ask->budget, size);
     if (code == NULL)
-        return wd_refuse(err, WD_REASON_CAPACITY,
-                         "no memory for the code of an action");
-    (void)collect(tool, fence, action, code);
+        return WD_RESOURCE_EXHAUSTED;
+    (void)collect(tool, fence, ask->action, code);
     *ret = (wd_routed){tool, {(const uint8_t *)code, size}};
     return WD_OK;
 }
 
-static wd_status find_named(const wd_config *config, const char *named,
-                            const char *action, wd_budget *budget, wd_routed *ret)
+static wd_status find_named(const wd_config *config, const wd_routing_ask *ask,
+                            wd_routed *ret)
 {
-    const wd_tool_config *tool = wd_config_find_tool(config, named);
+    const wd_tool_config *tool = wd_config_find_tool(config, ask->named);
 
-    *ret = (wd_routed){tool, {(const uint8_t *)action, strlen(action)}};
-    return tool != NULL ? take_blocks(tool, action, budget, ret, NULL) : WD_NOT_FOUND;
+    if (tool == NULL)
+        return WD_NOT_FOUND;
+    *ret = (wd_routed){tool, {(const uint8_t *)ask->action, strlen(ask->action)}};
+    return take_blocks(tool, ask, ret);
+}
+
+/* ret->tool stays NULL when no tool's tag is in the text. */
+static wd_status find_by_tags(const wd_config *config, const wd_routing_ask *ask,
+                              wd_routed *ret)
+{
+    for (size_t i = 0; i < config->n_tools && ret->tool == NULL; i++)
+        WD_TRY(take_blocks(&config->tools[i], ask, ret));
+    return ret->tool != NULL ? WD_OK : WD_NOT_FOUND;
 }
 
 /* "<python>, <py>": what a text may hold to be routed. */
@@ -149,30 +159,31 @@ static void list_tags(const wd_config *config, char *out, size_t size)
     }
 }
 
-wd_status wd_routing_find(const wd_config *config, const char *named,
-                          const char *action, wd_budget *budget, wd_routed *ret,
-                          wd_error *err)
+/* Why no tool was found. */
+static wd_status refuse(const wd_config *config, const char *named, wd_error *err)
 {
     char tags[256];
 
-    *ret = (wd_routed){NULL, {NULL, 0}};
-    if (named[0] != '\0') {
-        wd_status status = find_named(config, named, action, budget, ret);
-        if (status == WD_NOT_FOUND)
-            return wd_refuse(err, WD_REASON_TOOL_UNKNOWN, "no tool is called \"%.64s\"",
-                             named);
-        if (status != WD_OK)
-            return wd_refuse(err, WD_REASON_CAPACITY, "no memory for an action's code");
-        return WD_OK;
-    }
-    for (size_t i = 0; i < config->n_tools && ret->tool == NULL; i++)
-        WD_TRY(take_blocks(&config->tools[i], action, budget, ret, err));
-    if (ret->tool != NULL)
-        return WD_OK;
+    if (named[0] != '\0')
+        return wd_refuse(err, WD_REASON_TOOL_UNKNOWN, "no tool is called \"%.64s\"",
+                         named);
     list_tags(config, tags, sizeof(tags));
     return wd_refuse(err, WD_REASON_TOOL_UNKNOWN,
                      "the action names no tool and holds no block that one of them "
                      "takes; put the code between %s and its end tag, or in a fence of "
                      "that name",
                      tags[0] != '\0' ? tags : "(no tool has tags: name the tool)");
+}
+
+wd_status wd_routing_find(const wd_config *config, const wd_routing_ask *ask,
+                          wd_routed *ret, wd_error *err)
+{
+    *ret = (wd_routed){NULL, {NULL, 0}};
+    wd_status status = ask->named[0] != '\0' ? find_named(config, ask, ret)
+                                             : find_by_tags(config, ask, ret);
+    if (status == WD_NOT_FOUND)
+        return refuse(config, ask->named, err);
+    if (status != WD_OK)
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for an action's code");
+    return WD_OK;
 }

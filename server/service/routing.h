@@ -14,17 +14,22 @@
 #include "proto/c/span.h"
 #include "server/config.h"
 
+typedef struct wd_routing_ask {
+    const char *named;  /* the item's tool; "": it has none */
+    const char *action; /* its text */
+    wd_budget *budget;  /* where joined blocks go */
+} wd_routing_ask;
+
 typedef struct wd_routed {
     const wd_tool_config *tool;
     wd_span code; /* in the action, or in the budget */
 } wd_routed;
 
-/* `named` is the item's tool, "" when it has none.
- * Errors: NOT_FOUND           TOOL_UNKNOWN: no tool of that name, or none has a tag in the
+/* Errors: NOT_FOUND           TOOL_UNKNOWN: no tool of that name, or none has a tag in the
  *                             text (the message lists the tags)
  *         RESOURCE_EXHAUSTED  CAPACITY: the budget is spent */
-WD_MUST_USE wd_status wd_routing_find(const wd_config *config, const char *named,
-                                      const char *action, wd_budget *budget,
-                                      wd_routed *ret, wd_error *err);
+WD_MUST_USE wd_status wd_routing_find(const wd_config *config,
+                                      const wd_routing_ask *ask, wd_routed *ret,
+                                      wd_error *err);
 
 #endif

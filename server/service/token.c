@@ -162,7 +162,7 @@ static wd_step issue(void *self, wd_call *call, const Warded__V1__IssueRequest *
                      wd_error *err)
 {
     char bind[WD_URI_BYTES + 8];
-    wd_token_spec spec;
+    wd_token_spec spec = {.kind = WD_TOKEN_DATA};
 
     (void)self;
     if (spec_of(call, request, bind, &spec, err) != WD_OK ||

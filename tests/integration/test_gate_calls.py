@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from warded.v1 import (
@@ -244,67 +243,3 @@ def test_when_the_executor_dies_actions_are_infra_and_the_gate_goes_on(
     while results(trainer.call(OBSERVE, batch("a"))) == ["INFRA"]:
         pass
     assert stub.count().jobs >= 1
-
-
-def test_what_waits_is_bounded(new_home: NewHome) -> None:
-    home = new_home()
-    home.config.write_text(f"{home.config.read_text()}\nlimits:\n  queue: 2\n")
-    home.profile("trainer", "observe:python_code")
-    with StubGate(home) as stub, RawClient(home.path / "profile/trainer") as raw:
-        reply = raw.call(OBSERVE, batch("queue", "queue", "a", "a"), timeout_ms=500)
-        assert results(reply) == ["BUSY"] * 4
-        answers = GetObservationReply.FromString(reply.payload).results
-        names = [Reason.Name(r.reason) for r in answers]
-        assert names == ["QUEUE_TIMEOUT"] * 2 + ["QUEUE_FULL"] * 2
-        assert stub.count().jobs == 2
-
-
-@pytest.mark.parametrize("beyond", [1, 60_000])
-def test_a_request_slightly_too_large_is_told_so(
-    trainer: RawClient, beyond: int
-) -> None:
-    assert reason(trainer.ask(bytes(16 * 1024 * 1024 + beyond))) == "TOO_LARGE"
-    assert trainer.call(WHO).code == 0
-
-
-def test_a_request_far_too_large_costs_the_connection_only(
-    stub: StubGate, trainer: RawClient
-) -> None:
-    with pytest.raises(OSError, match=r".*"):
-        trainer.ask(bytes(17 * 1024 * 1024))
-    with RawClient(stub.home.path / "profile/other") as other:
-        assert other.call(WHO).code == 0
-
-
-def test_a_denied_identity_is_refused_call_by_call(
-    stub: StubGate, trainer: RawClient
-) -> None:
-    assert trainer.call(WHO).code == 0
-    denied = "spiffe://warded.local/ns/default/owner/root/client/trainer"
-    (stub.home.path / "state/gate/deny").write_text(f"{denied}\n")
-    stub.do("reload")
-    while (reply := trainer.call(WHO)).code == 0:
-        pass  # the gate has not heard of it yet
-    assert reason(reply) == "IDENTITY_DENIED"
-    with RawClient(stub.home.path / "profile/other") as other:
-        assert other.call(WHO).code == 0
-    with pytest.raises(OSError, match=r".*"):
-        RawClient(stub.home.path / "profile/trainer")
-
-
-def test_a_stop_drains_and_answers_draining(stub: StubGate, trainer: RawClient) -> None:
-    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
-    stub.wait_for(running=1)
-    stub.do("stop")
-    reply = trainer.call(OBSERVE, batch("a"))
-    while reply.code == 0:  # the gate has not heard of it yet
-        reply = trainer.call(OBSERVE, batch("a"))
-    assert reason(reply) == "DRAINING"
-    assert reply.retry_after_ms > 0
-    assert trainer.call(HEALTH).code == 0
-    got, ended = trainer.receive()
-    assert got == number
-    assert reason(ended) == "CANCELLED"
-    assert stub.wait_end() == "exit 0"
-    path: Path = stub.home.path / "run/address"
-    assert not path.exists()

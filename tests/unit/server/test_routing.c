@@ -75,8 +75,8 @@ static void check(const routing_case *c)
     WD_AUTO(wd_budget) *budget = wd_budget_new(1024);
     wd_routed routed;
     wd_error err = {.status = WD_OK};
-    wd_status status =
-        wd_routing_find(&config, c->tool, c->action, budget, &routed, &err);
+    const wd_routing_ask ask = {c->tool, c->action, budget};
+    wd_status status = wd_routing_find(&config, &ask, &routed, &err);
 
     if (c->want == NULL) {
         assert_int_equal(status, WD_NOT_FOUND);
@@ -101,12 +101,12 @@ static void actions_are_routed_as_the_table_says(void **state)
 static void the_refusal_lists_the_tags(void **state)
 {
     WD_AUTO(wd_budget) *budget = wd_budget_new(0);
+    const wd_routing_ask ask = {"", "text", budget};
     wd_routed routed;
     wd_error err;
 
     (void)state;
-    assert_int_equal(wd_routing_find(&config, "", "text", budget, &routed, &err),
-                     WD_NOT_FOUND);
+    assert_int_equal(wd_routing_find(&config, &ask, &routed, &err), WD_NOT_FOUND);
     assert_non_null(strstr(err.msg, "<python>, <py>, <calc>"));
 }
 
@@ -114,6 +114,7 @@ static void code_that_passes_the_budget_is_refused(void **state)
 {
     static char action[4 << 20];
     WD_AUTO(wd_budget) *budget = wd_budget_new(0); /* 1 MiB */
+    const wd_routing_ask ask = {"", action, budget};
     wd_routed routed;
     wd_error err;
 
@@ -121,7 +122,7 @@ static void code_that_passes_the_budget_is_refused(void **state)
     memset(action, 'x', sizeof(action) - 1);
     memcpy(action, "<python>", 8);
     memcpy(action + sizeof(action) - 10, "</python>", 9);
-    assert_int_equal(wd_routing_find(&config, "", action, budget, &routed, &err),
+    assert_int_equal(wd_routing_find(&config, &ask, &routed, &err),
                      WD_RESOURCE_EXHAUSTED);
 }
 
