@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define PREFIX "warded-"
-/* Of a cgroup's processor time when others want it too; the default is 1024 and 100:
- * the gate comes first. */
+/* A leaf's share of the processors once its action has had its first go; the default,
+ * with which it starts, is 1024 and 100. */
 #define CPU_SHARES "512"
 #define CPU_WEIGHT "50"
 /* warded-slot and the slot's init stand in the leaf as well. */
@@ -119,19 +119,6 @@ static bool limit_pids(const wd_cgroup *cgroup, uint64_t pids)
     return wd_cgroup_file_number(folder, "pids.max", NULL) == pids + OWN_PROCESSES;
 }
 
-/* Not mandatory: a smaller share of the processor, where it can be had. */
-static void limit_cpu(const wd_cgroup *cgroup)
-{
-    char folder[PATH_MAX];
-    if (cgroup->tree->parent[WD_CGROUP_CPU] == NULL)
-        return;
-    folder_of(cgroup, WD_CGROUP_CPU, folder);
-    if (cgroup->tree->v2[WD_CGROUP_CPU])
-        (void)wd_cgroup_file_write(folder, "cpu.weight", CPU_WEIGHT);
-    else
-        (void)wd_cgroup_file_write(folder, "cpu.shares", CPU_SHARES);
-}
-
 static wd_status refused(const wd_cgroup *cgroup, wd_layer_id layer, const char *what,
                          wd_error *err)
 {
@@ -160,7 +147,6 @@ wd_status wd_cgroup_make(const wd_cgroup_tree *tree, unsigned slot,
         return refused(&cgroup, WD_LAYER_CGROUP_MEMORY, "set the memory limit", err);
     if (!limit_pids(&cgroup, limits->pids))
         return refused(&cgroup, WD_LAYER_CGROUP_PIDS, "set the process limit", err);
-    limit_cpu(&cgroup);
     *ret_cgroup = cgroup;
     return WD_OK;
 }
@@ -178,6 +164,18 @@ bool wd_cgroup_join(const wd_cgroup *cgroup)
             return false;
     }
     return true;
+}
+
+void wd_cgroup_yield(const wd_cgroup *cgroup)
+{
+    char folder[PATH_MAX];
+    if (cgroup->tree->parent[WD_CGROUP_CPU] == NULL)
+        return;
+    folder_of(cgroup, WD_CGROUP_CPU, folder);
+    if (cgroup->tree->v2[WD_CGROUP_CPU])
+        (void)wd_cgroup_file_write(folder, "cpu.weight", CPU_WEIGHT);
+    else
+        (void)wd_cgroup_file_write(folder, "cpu.shares", CPU_SHARES);
 }
 
 void wd_cgroup_usage_read(const wd_cgroup *cgroup, wd_cgroup_usage *ret_usage)

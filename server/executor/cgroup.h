@@ -48,6 +48,9 @@ void wd_cgroup_tree_done(wd_cgroup_tree *tree);
  * Errors: UNAVAILABLE not delegated: names the file and the cure */
 WD_MUST_USE wd_status wd_cgroup_enable(const wd_cgroup_tree *tree, wd_error *err);
 
+/* Whether leaves can be made as it stands: v1, or wd_cgroup_enable was here before. */
+bool wd_cgroup_enabled(const wd_cgroup_tree *tree);
+
 /* Remove leaves whose executor is dead; kills what is still in them. Returns how many
  * could not be removed yet. */
 unsigned wd_cgroup_sweep(const wd_cgroup_tree *tree);
@@ -71,6 +74,10 @@ WD_MUST_USE wd_status wd_cgroup_make(const wd_cgroup_tree *tree, unsigned slot,
 
 /* Move the calling process in. Only system calls: for a forked child. false: errno. */
 WD_MUST_USE bool wd_cgroup_join(const wd_cgroup *cgroup);
+
+/* A smaller share of the processors from now on, for what runs long: the gate and short
+ * actions come first. Not mandatory: where it can't be had, nothing changes. */
+void wd_cgroup_yield(const wd_cgroup *cgroup);
 
 typedef struct wd_cgroup_usage {
     uint64_t cpu_us;       /* of all processes; 0 where nothing counts it */

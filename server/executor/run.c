@@ -14,7 +14,10 @@
 /* How long init may take to kill and report before it is killed itself. */
 #define HARD_MS 1000
 /* An ended cgroup can be busy for a moment. */
-#define RETRY_MS   2
+#define RETRY_MS 2
+/* Processor time that an action uses at full weight: most need no more, and a machine
+ * that is busy otherwise does not hold them up. */
+#define BRISK_US   1000000ULL
 #define READ_BYTES (64U << 10)
 #define READS      8 /* per step and stream: others want their turn */
 
@@ -34,9 +37,14 @@ static int64_t earlier(int64_t a, int64_t b)
 
 /* --- start ---------------------------------------------------------------------------- */
 
-/* `left_us` of processor time can't be spent sooner than on all processors at once. */
-static int64_t next_cpu_check(uint64_t left_us)
+/* When to look at the processor time: what is left can't be spent sooner than on all
+ * processors at once. */
+static int64_t next_cpu_check(const wd_run *run)
 {
+    uint64_t next_us = run->limits.cpu_ms * 1000;
+    if (!run->yields && next_us > BRISK_US)
+        next_us = BRISK_US;
+    uint64_t left_us = next_us - run->usage.cpu_us;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t least_ms = left_us / 1000 / (uint64_t)(processors > 0 ? processors : 1);
     return now_ms() + (int64_t)least_ms + 1;
@@ -51,7 +59,7 @@ wd_status wd_run_start(wd_run *run, const wd_slot_kit *kit, unsigned index,
                     .retry_ms = INT64_MAX};
     run->end_by_ms =
         earlier(action->end_by_ms, now_ms() + (int64_t)action->limits.wall_ms);
-    run->cpu_check_ms = next_cpu_check(action->limits.cpu_ms * 1000);
+    run->cpu_check_ms = next_cpu_check(run);
     wd_capture_init(&run->out, action->limits.output_bytes);
     wd_capture_init(&run->err, action->limits.output_bytes);
     return wd_slot_start(kit, index, action, &run->slot, err);
@@ -118,10 +126,15 @@ static void check_cpu(wd_run *run)
 {
     uint64_t limit_us = run->limits.cpu_ms * 1000;
     wd_slot_usage(&run->slot, &run->usage);
-    if (run->usage.cpu_us >= limit_us)
+    if (run->usage.cpu_us >= limit_us) {
         wd_run_kill(run, CAUSE(CPU));
-    else
-        run->cpu_check_ms = next_cpu_check(limit_us - run->usage.cpu_us);
+        return;
+    }
+    if (!run->yields && run->usage.cpu_us >= BRISK_US) {
+        run->yields = true;
+        wd_slot_yield(&run->slot);
+    }
+    run->cpu_check_ms = next_cpu_check(run);
 }
 
 static void check_times(wd_run *run)

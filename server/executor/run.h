@@ -31,6 +31,7 @@ typedef struct wd_run {
         cpu_check_ms; /* when the processor time can have been used up at the earliest */
     int64_t hard_ms;  /* when init had its time; INT64_MAX: not killed */
     int64_t retry_ms; /* when to look again whether the cgroup is gone */
+    bool yields;      /* it has had its brisk start */
     wd_cause killed;  /* why we killed it; NONE: we did not */
     wd_slot_reading reading;
     wd_slot_report report;

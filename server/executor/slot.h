@@ -77,6 +77,9 @@ wd_slot_reading wd_slot_read(wd_slot *slot, wd_slot_report *ret_report);
 /* What the action has used so far; counts that the kernel keeps, not the action. */
 void wd_slot_usage(const wd_slot *slot, wd_cgroup_usage *ret_usage);
 
+/* It has run for long: let others go first. */
+void wd_slot_yield(const wd_slot *slot);
+
 /* Collect what has ended; true when no process and no cgroup of it is left. Call when
  * process_fd is readable and again (a few ms later) while it answers false. */
 bool wd_slot_gone(wd_slot *slot);

@@ -128,6 +128,11 @@ void wd_slot_usage(const wd_slot *slot, wd_cgroup_usage *ret_usage)
     wd_cgroup_usage_read(&slot->cgroup, ret_usage);
 }
 
+void wd_slot_yield(const wd_slot *slot)
+{
+    wd_cgroup_yield(&slot->cgroup);
+}
+
 bool wd_slot_gone(wd_slot *slot)
 {
     if (slot->pid > 0) {
