@@ -36,7 +36,7 @@ class Scene:
 
     def ours_c(self, depth: int) -> Turn:
         """Stock NNG over our engine, from C."""
-        words = [self.gate.address, self.profile, depth, self.seconds, PADDING]
+        words = [f"tls+tcp://{self.gate.address}", self.profile, depth, self.seconds, PADDING]
         program = place.RELEASE / "bin/bench_rpc_client"
         return place.take_turn([program, *map(str, words)], self.gate.pid)
 
