@@ -200,3 +200,17 @@ wd_status wd_cgroup_enable(const wd_cgroup_tree *tree, wd_error *err)
     }
     return WD_OK;
 }
+
+bool wd_cgroup_enabled(const wd_cgroup_tree *tree)
+{
+    for (unsigned i = 0; i < WD_CGROUP_CONTROLLERS; i++) {
+        char list[512];
+        if (tree->parent[i] == NULL || !tree->v2[i] || i == WD_CGROUP_CPUACCT)
+            continue;
+        if (!wd_cgroup_file_read(tree->parent[i], "cgroup.subtree_control", list,
+                                 sizeof(list)) ||
+            !has_word(list, names[i]))
+            return false;
+    }
+    return true;
+}

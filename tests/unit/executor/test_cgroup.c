@@ -214,6 +214,34 @@ static void a_folder_that_is_not_delegated_is_refused_with_its_cure(void **state
     assert_int_equal(wd_cgroup_enable(&tree, &error), WD_UNAVAILABLE);
     assert_int_equal(strncmp(error.msg, "cgroup-memory: write +memory", 28), 0);
     assert_non_null(strstr(error.msg, "Delegate=yes"));
+    assert_false(wd_cgroup_enabled(&tree));
+    wd_cgroup_tree_done(&tree);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[160];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static void version_2_is_enabled_when_every_controller_is_handed_down(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/warded-enabled-XXXXXX";
+    char path[160];
+    assert_non_null(mkdtemp(folder));
+    wd_cgroup_tree tree = {
+        .v2 = {true, true, true, true},
+        .parent = {strdup(folder), strdup(folder), strdup(folder), strdup(folder)}};
+    write_text(folder, "cgroup.subtree_control", "cpu memory\n");
+    assert_false(wd_cgroup_enabled(&tree));
+    write_text(folder, "cgroup.subtree_control", "cpuset cpu memory pids\n");
+    assert_true(wd_cgroup_enabled(&tree));
+    (void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", folder);
+    assert_int_equal(unlink(path) + rmdir(folder), 0);
     wd_cgroup_tree_done(&tree);
 }
 
@@ -244,6 +272,7 @@ int main(void)
         cmocka_unit_test(version_2_kills_by_its_own_file),
         cmocka_unit_test(leaves_of_a_dead_executor_are_swept_and_others_are_not),
         cmocka_unit_test(a_folder_that_is_not_delegated_is_refused_with_its_cure),
+        cmocka_unit_test(version_2_is_enabled_when_every_controller_is_handed_down),
         cmocka_unit_test(numbers_are_read_by_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
