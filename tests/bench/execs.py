@@ -31,12 +31,14 @@ def run(*, quick: bool) -> Report:
         def turn(kind: str, depth: int) -> Turn:
             server = gate.pid if kind == "warded" else 0
             program = ["python3", "-m", "tests.bench.exec_worker", kind]
-            return place.take_turn([*program, str(depth), str(seconds), profile], server)
+            return place.take_turn(
+                [*program, str(depth), str(seconds), profile], server
+            )
 
         outcomes = compete(contenders(turn, jailed, why))
     notes = [
         "cpu: client us + server us per action; all of it where there is no server",
-        "Warded records each action durably before and after; the others record nothing",
+        "Warded records each action durably, twice; the others record nothing",
     ]
     return Report("exec", outcomes, [Goal(case(8), jailed, 1.0)], notes)
 

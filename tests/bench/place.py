@@ -68,7 +68,7 @@ def need_grpcio() -> str:
         print("making build/bench-venv", flush=True)
     try:
         quietly(["python3", "-m", "venv", "--system-site-packages", VENV])
-        pip = [PYTHON, "-m", "pip", "install", "-q", "--upgrade"]
+        pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "-q", "--upgrade"]
         quietly([*pip, "grpcio", "grpcio-tools"])
     except PeerError as error:
         have = subprocess.run([PYTHON, "-c", "import grpc"], check=False)

@@ -36,7 +36,13 @@ class Scene:
 
     def ours_c(self, depth: int) -> Turn:
         """Stock NNG over our engine, from C."""
-        words = [f"tls+tcp://{self.gate.address}", self.profile, depth, self.seconds, PADDING]
+        words = [
+            f"tls+tcp://{self.gate.address}",
+            self.profile,
+            depth,
+            self.seconds,
+            PADDING,
+        ]
         program = place.RELEASE / "bin/bench_rpc_client"
         return place.take_turn([program, *map(str, words)], self.gate.pid)
 
@@ -61,10 +67,12 @@ def run(*, quick: bool) -> Report:
     no_python = place.need_grpcio()
     no_cxx = place.need_packages(*PACKAGES) or make_peer()
     seconds = 1.5 if quick else 4.0
-    with place.a_gate("observe:python_code") as (gate, profile):
-        with a_peer(gate, no_cxx) as (pid, port):
-            scene = Scene(gate, profile, seconds, pid, port)
-            outcomes = compete(contenders(scene, no_python or no_cxx, no_cxx))
+    with (
+        place.a_gate("observe:python_code") as (gate, profile),
+        a_peer(gate, no_cxx) as (pid, port),
+    ):
+        scene = Scene(gate, profile, seconds, pid, port)
+        outcomes = compete(contenders(scene, no_python or no_cxx, no_cxx))
     notes = [
         f"{PADDING} B each way, mutual TLS 1.3, the same P-256 certificates for all; "
         "every gRPC client calls the same C++ callback server",

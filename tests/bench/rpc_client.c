@@ -180,7 +180,8 @@ static wd_status open_tls(const char *profile, wd_tls_binding **ret, wd_error *e
 static bool dial(bench *b, const char *url, nng_tls_config *config)
 {
     nng_dialer dialer;
-    return nng_req0_open(&b->req) == 0 && nng_dialer_create(&dialer, b->req, url) == 0 &&
+    return nng_req0_open(&b->req) == 0 &&
+           nng_dialer_create(&dialer, b->req, url) == 0 &&
            nng_dialer_set_ptr(dialer, NNG_OPT_TLS_CONFIG, config) == 0 &&
            nng_dialer_start(dialer, 0) == 0;
 }

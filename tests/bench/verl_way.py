@@ -1,14 +1,15 @@
 """verl-tool's way of running Python, written anew from what it does.
 
 A file for the action with about 18 star imports in front, a fresh interpreter under
-rlimits, firejail around it if the machine has it. No server stands before it here, which
-is to its advantage.
+rlimits, firejail around it if the machine has it. No server stands before it here,
+which is to its advantage.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def execute(code: str, *, firejail: bool) -> str:
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
-            preexec_fn=_limit,  # noqa: PLW1509 - that is how it does it
+            preexec_fn=_limit,
             check=False,
         )
     return done.stdout + done.stderr
@@ -51,7 +52,7 @@ def execute(code: str, *, firejail: bool) -> str:
 
 def is_firejail_active() -> bool:
     """Whether firejail confines here: in a container it runs the program bare."""
-    if subprocess.run(["which", "firejail"], capture_output=True).returncode != 0:
+    if shutil.which("firejail") is None:
         return False
     words = 'print([l for l in open("/proc/self/status") if "Seccomp:" in l][0])'
     return execute(words, firejail=True).split()[-1:] == ["2"]

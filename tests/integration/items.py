@@ -20,7 +20,11 @@ def channel(profile: Path) -> warded.Channel:
 
 def item(action: str, **fields: Any) -> Any:
     """An item of a trajectory of its own, for python_code unless it says otherwise."""
-    limits = {k: fields.pop(k) for k in list(fields) if k in pb.Limits.DESCRIPTOR.fields_by_name}
+    limits = {
+        k: fields.pop(k)
+        for k in list(fields)
+        if k in pb.Limits.DESCRIPTOR.fields_by_name
+    }
     fields = {"tool": "python_code", "trajectory_id": "t", **fields}
     return pb.Item(action=action, limits=pb.Limits(**limits), **fields)
 

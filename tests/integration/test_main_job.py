@@ -38,8 +38,10 @@ def test_claim_01_rollout_of_64_actions_matches(trainer: Path, gate: Gate) -> No
     assert len({a.read_text() for a in actions}) == 64, "all distinct"
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(rows) == 64
-    rows = gate.home.tokctl("audit", "query", "--event", "call.*", "--limit", "1000", "-o", "jsonl")
-    seen = [json.loads(line) for line in rows.stdout.splitlines()]
+    trail = gate.home.tokctl(
+        "audit", "query", "--event", "call.*", "--limit", "1000", "-o", "jsonl"
+    )
+    seen = [json.loads(line) for line in trail.stdout.splitlines()]
     ends = [r for r in seen if r["event"] == "call.end" and r["tool"] == "python_code"]
     assert len(ends) >= 64, "one pair for each item"
 

@@ -76,7 +76,7 @@ def test_claim_08_kills_of_the_gate_lose_no_acknowledged_row(
     load = [Load(trainer, stop, runs=i == 0) for i in range(5)]
     for thread in load:
         thread.start()
-    dice = random.Random(8)  # noqa: S311 - not for secrets
+    dice = random.Random(8)
     for number in range(1, KILLS + 1):
         pid = wait_for_gate(gate, number)
         time.sleep(dice.uniform(0.02, 0.3))  # the random point
@@ -97,12 +97,16 @@ def test_claim_08_kills_of_the_gate_lose_no_acknowledged_row(
     verified = home.tokctl("audit", "verify", "--witness", str(witness), check=False)
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
-    rows = home.tokctl("audit", "query", "--event", "call.*", "--limit", "0", "-o", "jsonl")
+    rows = home.tokctl(
+        "audit", "query", "--event", "call.*", "--limit", "0", "-o", "jsonl"
+    )
     events: dict[str, set[str]] = {}
     for line in rows.stdout.splitlines():
         row = json.loads(line)
         events.setdefault(row["call_id"], set()).add(row["event"])
     lost = [c for c in acknowledged if events.get(c) != {"call.begin", "call.end"}]
     assert not lost, f"{len(lost)} of {len(acknowledged)} acknowledged calls lack a row"
-    starts = home.tokctl("audit", "query", "--event", "gate.start", "--limit", "0", "-o", "jsonl")
+    starts = home.tokctl(
+        "audit", "query", "--event", "gate.start", "--limit", "0", "-o", "jsonl"
+    )
     assert len(starts.stdout.splitlines()) == KILLS + 1
