@@ -142,7 +142,7 @@ def test_claim_11_partial_output_on_timeout(trainer: Path) -> None:
 
 
 def test_claim_11_deadline_splits_into_timeout_and_busy(trainer: Path) -> None:
-    """With few slots and a short deadline, those that ran time out, others never ran."""
+    """Few slots, a short deadline: those that ran time out, others never ran."""
     sleeper = "import time; print('on', flush=True); time.sleep(60)"
     items = [item(sleeper, trajectory_id=f"t{i}", wall_ms=60000) for i in range(12)]
     began = time.monotonic()
