@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.runner.model import BUILD, ROOT
 from tests.runner.process import Done, Watcher, run
 
 BUILD_LIMIT_S = 1500.0
+
+# A step of ninja that went well; what is left of its output are the failures.
+STEP = re.compile(r"^\[\d+/\d+\] .*\n", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ def build(flavour: Flavour, watch: Watcher) -> Done:
     if done.code != 0:
         return done
     command = ["ninja", "-C", str(flavour.path), "-k", "0"]
-    return run(command, timeout_s=BUILD_LIMIT_S, watch=watch)
+    done = run(command, timeout_s=BUILD_LIMIT_S, watch=watch)
+    return replace(done, output=STEP.sub("", done.output))
 
 
 def venv(watch: Watcher) -> tuple[Path, Done | None]:
