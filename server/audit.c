@@ -80,6 +80,6 @@ wd_step wd_audit_begin(wd_call *call, wd_error *err)
     if (!call->route->method->audited)
         return WD_NEXT;
     call->job.apply = apply_begin;
-    call->job.refusable = call->route->method->mutates;
+    call->job.refusable = call->route->method->mutates && !call->route->goes_on;
     return submit(call);
 }

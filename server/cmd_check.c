@@ -116,7 +116,8 @@ static void check_ca(wd_check *c)
 static wd_status open_store(const wd_check *c, wd_error *err)
 {
     WD_AUTO(wd_store) *store = NULL;
-    wd_store_options options = {.dir = c->config->store.path};
+    wd_store_options options = {.dir = c->config->store.path,
+                                .reserve_bytes = c->config->audit.reserve_bytes};
     WD_TRY(wd_act_as(c->uid, c->gid, err));
     wd_status status = wd_store_open(&options, &store, err);
     wd_store_close(WD_STEAL(store));

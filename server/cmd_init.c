@@ -15,8 +15,6 @@
 #define ADMIN_TTL_MS (24LL * 3600 * 1000)
 #define MADE_MAX     16
 
-static const char *const admin_scopes[] = {"token:**", "audit:read", "health:watch"};
-
 typedef struct init {
     /* asked for */
     const char *home;
@@ -249,8 +247,8 @@ static wd_status make_admin(init *in)
     wd_profile_spec spec = {.dir = dir,
                             .name = "admin",
                             .kind = WD_TOKEN_ADMIN,
-                            .scopes = admin_scopes,
-                            .n_scopes = sizeof(admin_scopes) / sizeof(admin_scopes[0]),
+                            .scopes = wd_admin_scopes,
+                            .n_scopes = WD_ADMIN_SCOPES,
                             .ttl_ms = in->admin_ttl_ms,
                             .files = WD_OWNER_SELF};
     WD_TRY(wd_profile_make(in->config, in->ca, &spec, &in->admin, in->err));

@@ -1,5 +1,6 @@
 /* warded profile new NAME - an identity for a client: certificate, token, folder. */
 #include "server/cmd.h"
+#include "server/naming.h"
 #include "server/profile.h"
 #include "store/scope.h"
 
@@ -55,12 +56,11 @@ static error_t set_name(request *r, const char *value, struct argp_state *state)
 
 static error_t check_request(request *r, struct argp_state *state)
 {
-    static const char *const admin[] = {"token:**", "audit:read", "health:watch"};
     if (r->spec.name == NULL)
         argp_error(state, "say 'profile new NAME'");
     if (r->spec.kind == WD_TOKEN_ADMIN && r->spec.n_scopes == 0)
-        for (size_t i = 0; i < 3; i++)
-            r->scopes[r->spec.n_scopes++] = admin[i];
+        for (size_t i = 0; i < WD_ADMIN_SCOPES; i++)
+            r->scopes[r->spec.n_scopes++] = wd_admin_scopes[i];
     if (r->spec.n_scopes == 0)
         argp_error(state, "--scope is missing: what may it do? Such as --scope "
                           "observe:python_code");
@@ -150,7 +150,8 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
         {"out", 'O', "DIR", 0, "The folder to make [profile/NAME]", 0},
         {"owner", 'o', "NAME", 0, "Owner in its identity [the gate's]", 0},
         {"chown", 'c', "ACCOUNT", 0, "Whose the files are [yours]", 0},
-        {"admin", 'a', NULL, 0, "An admin token: token:** audit:read health:watch", 0},
+        {"admin", 'a', NULL, 0, "An admin token: it issues, revokes, reads the record",
+         0},
         {0},
     };
     const struct argp argp = {

@@ -108,3 +108,7 @@ bool wd_address_of(const wd_config *config, char *out, size_t size)
     out[strcspn(out, "\n")] = '\0';
     return is_address(out);
 }
+
+const char *const wd_admin_scopes[WD_ADMIN_SCOPES] = {
+    "token:**", "audit:read", "health:watch", "observe:**", "env:**",
+};

@@ -40,4 +40,9 @@ void wd_endpoints_make(const wd_config *config, char out[WD_ENDPOINTS_BYTES]);
  * to run/address; false: it does not run. */
 bool wd_address_of(const wd_config *config, char *out, size_t size);
 
+/* What an admin token holds when nothing else is said: it issues and revokes the tokens
+ * of trainers, so it holds what they may, and it reads the record. It can't prune that. */
+#define WD_ADMIN_SCOPES 5
+extern const char *const wd_admin_scopes[WD_ADMIN_SCOPES];
+
 #endif

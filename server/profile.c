@@ -86,7 +86,8 @@ static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
     char principal[32];
     char bind[WD_URI_BYTES + 8];
     WD_AUTO(wd_store) *store = NULL;
-    wd_store_options options = {.dir = m->config->store.path};
+    wd_store_options options = {.dir = m->config->store.path,
+                                .reserve_bytes = m->config->audit.reserve_bytes};
     (void)snprintf(principal, sizeof(principal), "local:%u", (unsigned)getuid());
     (void)snprintf(bind, sizeof(bind), "uri:%s", m->uri);
     wd_token_spec token = {.kind = m->spec->kind,

@@ -77,6 +77,14 @@ void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
     route->plan = plan;
 }
 
+void wd_registry_go_on(wd_registry *registry, const char *path)
+{
+    wd_route *route = find(registry, path);
+
+    WD_ASSERT(route != NULL);
+    route->goes_on = true;
+}
+
 const wd_route *wd_registry_find(const wd_registry *registry, const char *path)
 {
     return find(registry, path);

@@ -36,6 +36,7 @@ typedef struct wd_route {
     wd_planner *plan;    /* NULL: one pair, of the whole call */
     wd_where where;
     const char *event; /* one row of this event instead of a pair; NULL: a pair */
+    bool goes_on; /* also while the record is short of room; see wd_registry_go_on */
 } wd_route;
 
 typedef struct wd_registry wd_registry;
@@ -54,6 +55,10 @@ WD_MUST_USE wd_status wd_registry_add(wd_registry *registry,
 /* Say where the method `path` runs and who plans it. The path must be there. */
 void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
                        wd_planner *plan);
+
+/* Say that the mutating method `path` is not refused while the audit trail is below its
+ * reserve: it takes rights back. The path must be there. */
+void wd_registry_go_on(wd_registry *registry, const char *path);
 
 /* NULL: no method has this path. */
 const wd_route *wd_registry_find(const wd_registry *registry, const char *path);

@@ -294,5 +294,7 @@ wd_status wd_service_token_add(wd_registry *registry, wd_error *err)
         .who_am_i = who_am_i,
     };
 
-    return wd_registry_add(registry, &wd_warded_v1_token, &service, err);
+    WD_TRY(wd_registry_add(registry, &wd_warded_v1_token, &service, err));
+    wd_registry_go_on(registry, "/warded.v1.Token/Revoke");
+    return WD_OK;
 }

@@ -144,6 +144,7 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *
     WD_TRY(room_for(g, filter->limit, err));
     WD_TRY(wd_reader_open(call->gate->config->store.path, call->gate->options.vfs,
                           &reader, err));
+    wd_reader_set_deadline(reader, call->deadline_ms);
     WD_TRY(wd_audit_query(reader, filter, &sink, &reply.next_seq, err));
     WD_TRY(wd_audit_read_head(reader, &newest, err));
     if (g->full) /* the last row may be half copied: it comes with the next answer */

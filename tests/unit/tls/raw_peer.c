@@ -63,7 +63,7 @@ int tcp_connect(int port)
 
 int tcp_port(int fd)
 {
-    struct sockaddr_in at;
+    struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t size = sizeof at;
 
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);

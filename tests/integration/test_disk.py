@@ -1,0 +1,87 @@
+"""A disk that runs full under a real gate: refused at once, never lost, back by itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import warded
+from warded.v1 import RevokeRequest, TokenStub, WhoAmIRequest
+
+from tests.conftest import NewGate, NewHome
+from tests.integration.items import item, send, status
+from tests.support.gate import Home, run
+
+GOOD = "observe:python_code"
+DISK = "size=48m"
+RESERVE = "audit: {reserve_bytes: 16777216}\n"
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Iterator[Home]:
+    """A home whose store has a small disk of its own."""
+    home = new_home()
+    home.config.write_text(home.config.read_text() + RESERVE)
+    (home.store / "reserve").unlink()  # it was made for a larger disk
+    aside = home.path / "aside"
+    run("cp", "-a", home.store, aside)
+    run("mount", "-t", "tmpfs", "-o", DISK, "small", home.store)
+    try:
+        run("cp", "-a", f"{aside}/.", home.store)
+        yield home
+    finally:
+        run("umount", "-l", home.store)
+
+
+def fill(home: Home) -> Path:
+    """Leave 1 MiB, which is less than the reserve."""
+    ballast = home.store / "ballast"
+    with ballast.open("wb") as file:
+        while free(home) > 2 << 20:
+            file.write(b"\0" * (1 << 20))
+            file.flush()
+    return ballast
+
+
+def free(home: Home) -> int:
+    """Bytes that the store's disk has left."""
+    disk = os.statvfs(home.store)
+    return disk.f_bavail * disk.f_frsize
+
+
+def test_claim_09_below_the_reserve_only_what_mutates_is_refused(
+    home: Home, new_gate: NewGate
+) -> None:
+    trainer = home.profile("trainer", GOOD)
+    other = home.profile("other", GOOD)
+    admin = home.profile("boss", "token:**", "audit:read")
+    new_gate(home)
+    mine = TokenStub(warded.connect(trainer))
+    boss = TokenStub(warded.connect(admin))
+    theirs = TokenStub(warded.connect(other)).WhoAmI(WhoAmIRequest(), timeout=10)
+    assert status(send(trainer, item("print(1)"))[0]) == "OK"
+
+    ballast = fill(home)
+    began = time.monotonic()
+    with pytest.raises(warded.Unavailable) as caught:
+        send(trainer, item("print(2)"))
+    assert caught.value.reason.name == "AUDIT_UNWRITABLE"
+    assert time.monotonic() - began < 1, "ten times the promised 100 ms"
+    assert mine.WhoAmI(WhoAmIRequest(), timeout=10).principal, "reads go on"
+    done = boss.Revoke(RevokeRequest(ids=[theirs.token.id]), timeout=10)
+    assert done.revoked == 1, "revocation goes on"
+
+    ballast.unlink()
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            assert status(send(trainer, item("print(3)"))[0]) == "OK"
+            break
+        except warded.Unavailable:
+            assert time.monotonic() < end, "it does not come back by itself"
+            time.sleep(0.05)
+    home.tokctl("audit", "verify")
