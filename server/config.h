@@ -43,6 +43,8 @@ typedef enum wd_audit_level {
     WD_AUDIT_REQUEST, /* bounded payloads are kept too */
 } wd_audit_level;
 
+#define WD_TOOL_TAGS 32U /* most tags of one tool */
+
 typedef enum wd_tool_kind {
     WD_TOOL_PYTHON_CODE,
 } wd_tool_kind;

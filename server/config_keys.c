@@ -103,7 +103,7 @@ static const wd_key keys[] = {
      "/usr/bin/python3", NULL, "the program that runs an action"},
     {"tools[].preset", WD_KEY_TEXT, IN(preset), "", 1, 63, "default", NULL,
      "system calls that are allowed"},
-    {"tools[].tags", WD_KEY_TEXTS, IN(tags), "words", 0, 32, "python py", NULL,
+    {"tools[].tags", WD_KEY_TEXTS, IN(tags), "words", 0, WD_TOOL_TAGS, "python py", NULL,
      "fences and tags by which a text is routed here"},
     {"tools[].limits.wall_ms", WD_KEY_UINT, IN(limits.wall_ms), "ms", 10, 600000, "",
      NULL, "instead of sandbox.defaults.wall_ms"},

@@ -10,6 +10,7 @@
 
 #include "proto/c/frame.h"
 #include "proto/c/limits.h"
+#include "proto/c/message.h"
 
 #define WAITING_BYTES (1U << 20) /* encoded, not yet written */
 #define READ_BYTES    (64U << 10)
@@ -122,17 +123,28 @@ wd_status wd_exec_wire_write(wd_exec_wire *wire, wd_error *err)
     return WD_OK;
 }
 
+/* What it says ends up in replies, whose text must be UTF-8. */
+static wd_status decode(wd_span frame, Warded__Exec__V1__ToGate **ret, wd_error *err)
+{
+    wd_error why;
+
+    if (wd_message_check(&warded__exec__v1__to_gate__descriptor, frame, &why) != WD_OK)
+        return wd_fail(err, WD_UNAVAILABLE, "what the executor sent can't be read: %s",
+                       why.msg);
+    *ret = warded__exec__v1__to_gate__unpack(NULL, frame.size, frame.data);
+    if (*ret == NULL)
+        return wd_fail(err, WD_UNAVAILABLE,
+                       "the executor sent %zu bytes that are no message", frame.size);
+    return WD_OK;
+}
+
 static wd_status tell(wd_exec_wire *wire, wd_exec_hear *hear, void *arg, wd_error *err)
 {
     wd_span frame;
 
     while (wd_frame_next(wire->in, &frame)) {
-        Warded__Exec__V1__ToGate *message =
-            warded__exec__v1__to_gate__unpack(NULL, frame.size, frame.data);
-        if (message == NULL)
-            return wd_fail(err, WD_UNAVAILABLE,
-                           "the executor sent %zu bytes that are no message",
-                           frame.size);
+        Warded__Exec__V1__ToGate *message = NULL;
+        WD_TRY(decode(frame, &message, err));
         hear(arg, message);
         warded__exec__v1__to_gate__free_unpacked(message, NULL);
     }

@@ -17,6 +17,8 @@ static wd_status take_head(raw_reply *raw, wd_span bytes, wd_error *err)
     wd_wire_reader in = wd_wire_read(bytes);
     wd_wire_field field;
     wd_span hash = {.data = NULL, .size = 0};
+    raw->reply.head_seq = 0; /* a head that comes twice counts as its last */
+    memset(raw->reply.head_hash, 0, WD_SHA256_BYTES);
     while (wd_wire_next(&in, &field)) {
         if (field.number == WD_FIELD_HEAD_SEQ)
             WD_TRY(wd_envelope_take_u64(&field, "head.seq", &raw->reply.head_seq, err));

@@ -75,8 +75,8 @@ static wd_status scan_step(scanner *scan, wd_error *err)
 
 /* Over the encoded bytes, because in the decoded message a NUL has already cut its
  * string short. Goes no deeper than WD_MESSAGE_DEPTH, and so neither will unpacking. */
-static wd_status check_bytes(const ProtobufCMessageDescriptor *type, wd_span bytes,
-                             wd_error *err)
+wd_status wd_message_check(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                           wd_error *err)
 {
     scanner scan;
     scan.levels[0].in = wd_wire_read(bytes);
@@ -92,7 +92,7 @@ wd_status wd_message_decode(const ProtobufCMessageDescriptor *type, wd_span byte
                             wd_budget *budget, ProtobufCMessage **ret_message,
                             wd_error *err)
 {
-    WD_TRY(check_bytes(type, bytes, err));
+    WD_TRY(wd_message_check(type, bytes, err));
     ProtobufCMessage *message = protobuf_c_message_unpack(
         type, wd_budget_allocator(budget), bytes.size, bytes.data);
     if (message != NULL) {
@@ -112,6 +112,8 @@ wd_status wd_message_encode(const ProtobufCMessage *message, wd_buffer *out,
                             wd_error *err)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
+    if (size == 0)
+        return WD_OK; /* and perhaps no memory to point into */
     if (!wd_buffer_reserve(out, size))
         return wd_refuse(err, WD_REASON_CAPACITY, "out of memory: %s of %zu bytes",
                          message->descriptor->name, size);

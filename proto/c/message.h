@@ -27,6 +27,12 @@ WD_MUST_USE wd_status wd_message_decode(const ProtobufCMessageDescriptor *type,
                                         wd_span bytes, wd_budget *budget,
                                         ProtobufCMessage **ret_message, wd_error *err);
 
+/* The part of wd_message_decode that comes before memory is taken: for those who unpack
+ * what a part of Warded itself has sent.
+ * Errors: MALFORMED, FIELD_INVALID as above; a field may still have another wire type */
+WD_MUST_USE wd_status wd_message_check(const ProtobufCMessageDescriptor *type,
+                                       wd_span bytes, wd_error *err);
+
 /* Appends the encoded message.
  * Errors: CAPACITY (out of memory; `out` is unchanged). */
 WD_MUST_USE wd_status wd_message_encode(const ProtobufCMessage *message, wd_buffer *out,

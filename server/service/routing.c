@@ -60,32 +60,79 @@ typedef struct block {
     wd_span code;
 } block;
 
-/* The first block at or after `at`. */
-static block first_block(const marks *m, const char *at)
+/* Looks for the blocks of one tag, front to back. Each of its searches begins where the
+ * one before it ended, so that all of them together read the text once: however many
+ * blocks a text holds, finding them takes time that grows with its length alone. */
+typedef struct finder {
+    marks m;
+    const char *end;   /* of the text */
+    const char *close; /* the last closing mark found; NULL: not looked for yet */
+    block next; /* the first block at or after where it stands; open NULL: none */
+} finder;
+
+static const char *find_text(const finder *f, const char *from, const char *text)
 {
-    for (const char *open = strstr(at, m->open); open != NULL;
-         open = strstr(open + 1, m->open)) {
-        const char *from = open + strlen(m->open);
-        const char *to = strstr(from, m->close);
-        if (to == NULL)
-            break;
-        if (!m->fence || blank(*from))
-            return (block){open, to + strlen(m->close), trim(from, to)};
-    }
-    return (block){NULL, NULL, {NULL, 0}};
+    return memmem(from, (size_t)(f->end - from), text, strlen(text));
 }
 
-/* The first block of any of the tool's tags, in one of the two forms. */
-static block first_of_tool(const wd_tool_config *tool, bool fence, const char *at)
+/* The first closing mark at or after `from`; NULL: there is none. */
+static const char *find_close(finder *f, const char *from)
+{
+    if (f->close == NULL || f->close < from)
+        f->close = find_text(f, from, f->m.close);
+    return f->close;
+}
+
+/* Set f->next to the first block at or after `at`. */
+static void find_block(finder *f, const char *at)
+{
+    f->next.open = NULL;
+    for (const char *open = find_text(f, at, f->m.open); open != NULL;
+         open = find_text(f, open + 1, f->m.open)) {
+        const char *from = open + strlen(f->m.open);
+        const char *to = find_close(f, from);
+        if (to == NULL)
+            return;
+        if (!f->m.fence || blank(*from)) {
+            f->next = (block){open, to + strlen(f->m.close), trim(from, to)};
+            return;
+        }
+    }
+}
+
+/* The tags of a tool, in one of the two forms. */
+typedef struct search {
+    finder tags[WD_TOOL_TAGS];
+    size_t n_tags;
+} search;
+
+static void search_begin(search *s, const wd_tool_config *tool, bool fence,
+                         const char *action)
+{
+    const char *end = action + strlen(action);
+
+    WD_ASSERT(tool->tags.n_items <= WD_TOOL_TAGS);
+    s->n_tags = tool->tags.n_items;
+    for (size_t i = 0; i < s->n_tags; i++) {
+        const char *tag = tool->tags.items[i];
+        s->tags[i].m = fence ? fence_marks(tag) : tag_marks(tag);
+        s->tags[i].end = end;
+        s->tags[i].close = NULL;
+        find_block(&s->tags[i], action);
+    }
+}
+
+/* The first block at or after `at`, of any tag. `at` never goes back. */
+static block search_next(search *s, const char *at)
 {
     block first = {NULL, NULL, {NULL, 0}};
 
-    for (size_t i = 0; i < tool->tags.n_items; i++) {
-        const char *tag = tool->tags.items[i];
-        const marks m = fence ? fence_marks(tag) : tag_marks(tag);
-        block found = first_block(&m, at);
-        if (found.open != NULL && (first.open == NULL || found.open < first.open))
-            first = found;
+    for (size_t i = 0; i < s->n_tags; i++) {
+        finder *f = &s->tags[i];
+        if (f->next.open != NULL && f->next.open < at)
+            find_block(f, at);
+        if (f->next.open != NULL && (first.open == NULL || f->next.open < first.open))
+            first = f->next;
     }
     return first;
 }
@@ -95,10 +142,12 @@ static block first_of_tool(const wd_tool_config *tool, bool fence, const char *a
 static size_t collect(const wd_tool_config *tool, bool fence, const char *action,
                       char *out)
 {
+    search s;
     size_t size = 0;
 
-    for (block b = first_of_tool(tool, fence, action); b.open != NULL;
-         b = first_of_tool(tool, fence, b.end)) {
+    search_begin(&s, tool, fence, action);
+    for (block b = search_next(&s, action); b.open != NULL;
+         b = search_next(&s, b.end)) {
         if (out != NULL && b.code.size > 0)
             memcpy(out + size, b.code.data, b.code.size);
         if (out != NULL)

@@ -10,8 +10,12 @@
 #include "proto/c/cleanup.h"
 #include "proto/c/sha256.h"
 
-#define LINE_BYTES  256 /* longer: no head, so refused in pieces */
 #define HASH_DIGITS ((size_t)WD_AUDIT_HASH_BYTES * 2)
+
+typedef struct wd_place_of_line {
+    const char *path;
+    size_t number;
+} wd_place_of_line;
 
 void wd_witness_done(wd_witness *witness)
 {
@@ -45,17 +49,19 @@ static bool parse_line(const char *line, wd_head *ret_head)
            wd_hex_parse(hash, ret_head->hash, WD_AUDIT_HASH_BYTES);
 }
 
-static wd_status take_line(wd_witness *witness, char *line, const char *path,
-                           size_t number, wd_error *err)
+/* `line` of `size` bytes, without its newline. */
+static wd_status take_line(wd_witness *witness, char *line, size_t size,
+                           const wd_place_of_line *place, wd_error *err)
 {
     wd_head head = {0};
-    line[strcspn(line, "\r\n")] = '\0';
-    if (line[0] == '\0' || line[0] == '#')
+    if (size > 0 && line[size - 1] == '\r')
+        line[--size] = '\0';
+    if (size == 0 || line[0] == '#')
         return WD_OK;
-    if (!parse_line(line, &head))
+    if (strlen(line) != size || !parse_line(line, &head)) /* a NUL hides what follows */
         return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "%s:%zu: not a head: a seq, a space, 64 hex digits", path,
-                       number);
+                       "%s:%zu: not a head: a seq, a space, 64 hex digits", place->path,
+                       place->number);
     return head.seq == 0 ? WD_OK : add(witness, &head, err);
 }
 
@@ -63,14 +69,15 @@ static wd_status take_line(wd_witness *witness, char *line, const char *path,
 static wd_status read_lines(wd_witness *witness, FILE *file, const char *path,
                             wd_error *err)
 {
-    char line[LINE_BYTES];
-    for (size_t number = 1; fgets(line, sizeof(line), file) != NULL; number++) {
-        bool whole = strchr(line, '\n') != NULL;
-        if (!whole && feof(file) != 0)
+    WD_AUTO(wd_text) *line = NULL;
+    size_t room = 0;
+    for (wd_place_of_line place = {path, 1};; place.number++) {
+        ssize_t size = getline(&line, &room, file);
+        if (size <= 0 || line[size - 1] != '\n')
             return WD_OK;
-        WD_TRY(take_line(witness, line, path, number, err));
+        line[--size] = '\0';
+        WD_TRY(take_line(witness, line, (size_t)size, &place, err));
     }
-    return WD_OK;
 }
 
 static wd_status read_file(wd_witness *witness, const char *path, wd_error *err)

@@ -72,9 +72,10 @@ static void check_item(const Warded__V1__Item *item, wd_budget *budget)
     wd_routed routed;
     wd_status status = wd_item_check(item, &maxima, &err);
 
-    if (status == WD_OK)
-        status =
-            wd_routing_find(&config, item->tool, item->action, budget, &routed, &err);
+    if (status == WD_OK) {
+        const wd_routing_ask ask = {item->tool, item->action, budget};
+        status = wd_routing_find(&config, &ask, &routed, &err);
+    }
     if (status != WD_OK)
         fuzz_check_refusal(status, &err);
 }

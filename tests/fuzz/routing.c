@@ -53,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wd_routed routed;
 
     FUZZ_CHECK(budget != NULL);
-    wd_status status = wd_routing_find(&config, tool, action, budget, &routed, &err);
+    const wd_routing_ask ask = {tool, action, budget};
+    wd_status status = wd_routing_find(&config, &ask, &routed, &err);
     FUZZ_CHECK(wd_budget_used(budget) <= wd_budget_limit(budget));
     if (status == WD_OK)
         check_routed(&routed, action);

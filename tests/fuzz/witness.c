@@ -19,7 +19,7 @@ static void check_head(const wd_head *head, wd_span file)
     for (size_t i = 0; i < WD_AUDIT_HASH_BYTES; i++)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "%02x", head->hash[i]);
     char *text = fuzz_text(file);
-    for (char *c = text; *c != '\0'; c++)
+    for (char *c = text; c < text + file.size; c++)
         *c = *c >= 'A' && *c <= 'F' ? (char)(*c | 0x20) : *c;
     FUZZ_CHECK(memmem(text, file.size, line, (size_t)n) != NULL);
     free(text);

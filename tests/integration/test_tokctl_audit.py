@@ -179,7 +179,13 @@ def test_witness_of_another_history_is_a_fork(store: Store, tmp_path: Path) -> N
     assert "audit row 3 is not the row that a witness has seen" in done.stderr
 
 
-@pytest.mark.parametrize("line", ["x", "3", "3 00", "-3 " + "0" * 64, "3  " + "0" * 64])
+HASH = "0" * 64
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x", "3", "3 00", f"-3 {HASH}", f"3  {HASH}", f"\0 3 {HASH}", f"3 {HASH}\0", "#\n\0"],
+)
 def test_witness_that_is_none_is_refused_by_line(
     store: Store, tmp_path: Path, line: str
 ) -> None:

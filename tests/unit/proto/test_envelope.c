@@ -254,6 +254,19 @@ static void a_refusal_carries_text_in_utf8_and_no_payload(void **state)
     assert_false(got->has_head);
 }
 
+static void a_head_that_comes_twice_is_the_later_one(void **state)
+{
+    (void)state;
+    static const uint8_t frame[] = "\x42\x02\x08\x07\x42\x22\x12\x20"
+                                   "0123456789abcdef0123456789abcdef";
+    WD_AUTO(wd_reply) *got = NULL;
+    assert_int_equal(wd_reply_decode((wd_span){frame, sizeof(frame) - 1}, &got, NULL),
+                     WD_OK);
+    assert_true(got->has_head);
+    assert_int_equal(got->head_seq, 0); /* not the other's beside this one's hash */
+    assert_memory_equal(got->head_hash, "0123456789abcdef", 16);
+}
+
 static void replies_that_contradict_themselves_are_refused(void **state)
 {
     (void)state;
@@ -296,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_call_id_of_a_refused_frame_is_found),
         cmocka_unit_test(a_reply_comes_back_as_it_went),
         cmocka_unit_test(a_refusal_carries_text_in_utf8_and_no_payload),
+        cmocka_unit_test(a_head_that_comes_twice_is_the_later_one),
         cmocka_unit_test(replies_that_contradict_themselves_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,15 @@ static void an_empty_payload_is_a_message_of_defaults(void **state)
                      WD_OK);
 }
 
+static void a_message_of_defaults_encodes_to_nothing(void **state)
+{
+    (void)state;
+    Warded__V1__WhoAmIRequest message = WARDED__V1__WHO_AM_IREQUEST__INIT;
+    WD_AUTO_BUFFER bytes = WD_BUFFER_INIT; /* has no memory to point into */
+    assert_int_equal(wd_message_encode(&message.base, &bytes, NULL), WD_OK);
+    assert_int_equal(bytes.size, 0);
+}
+
 static void every_prefix_and_every_flip_is_harmless(void **state)
 {
     (void)state;
@@ -270,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_comes_back_as_it_went),
         cmocka_unit_test(an_empty_payload_is_a_message_of_defaults),
+        cmocka_unit_test(a_message_of_defaults_encodes_to_nothing),
         cmocka_unit_test(every_prefix_and_every_flip_is_harmless),
         cmocka_unit_test(odd_payloads_have_their_verdicts),
         cmocka_unit_test(the_refusal_names_the_field),

@@ -113,6 +113,21 @@ static void a_tail_starts_at_a_character(void **state)
     assert_int_equal(wd_utf8_skip(SPAN("\x80\x80\x80\x80")), 3);
 }
 
+static void a_failure_is_text_whatever_it_quotes(void **state)
+{
+    (void)state;
+    wd_error err;
+    char longest[2 * WD_ERROR_MSG_BYTES];
+    (void)wd_fail(&err, WD_NOT_FOUND, "no tool \"%.4s\"", "a\xE2\x82\xAC\xE2\x82\xAC");
+    assert_string_equal(err.msg, "no tool \"a\xE2\x82\xAC\"");
+    (void)wd_refuse(&err, WD_REASON_MALFORMED, "\"%.3s\" \xFF", "a\xE2\x82\xAC");
+    assert_string_equal(err.msg, "\"a??\" ?");
+    memset(longest, 'x', sizeof(longest));
+    memcpy(longest + WD_ERROR_MSG_BYTES - 3, "\xE2\x82\xAC", 4); /* cut after two */
+    (void)wd_fail(&err, WD_NOT_FOUND, "%s", longest);
+    assert_string_equal(err.msg + WD_ERROR_MSG_BYTES - 4, "x??");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +136,7 @@ int main(void)
         cmocka_unit_test(lossy_text_is_valid_and_keeps_what_was_good),
         cmocka_unit_test(cutting_splits_no_character),
         cmocka_unit_test(a_tail_starts_at_a_character),
+        cmocka_unit_test(a_failure_is_text_whatever_it_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

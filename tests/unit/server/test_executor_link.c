@@ -139,6 +139,8 @@ static void nonsense_from_the_executor_loses_its_jobs(void **state)
     } cases[] = {
         {"a length above the limit", "\xFF\xFF\xFF\xFF", 4},
         {"bytes that are no message", "\0\0\0\3\xFF\xFF\xFF", 7},
+        {"text that is not UTF-8", "\0\0\0\5\x22\x03\x0A\x01\xFF", 9},
+        {"text with a NUL inside", "\0\0\0\5\x22\x03\x0A\x01\x00", 9},
     };
     link_fixture *f = *state;
 

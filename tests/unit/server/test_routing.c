@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -126,12 +127,43 @@ static void code_that_passes_the_budget_is_refused(void **state)
                      WD_RESOURCE_EXHAUSTED);
 }
 
+/* Fills `action` with copies of `part`. */
+static void repeat(char *action, size_t size, const char *part)
+{
+    size_t n = strlen(part);
+
+    for (size_t at = 0; at + n < size; at += n)
+        memcpy(action + at, part, n + 1);
+}
+
+/* Looking again for the tag that is not there, block after block, took minutes. */
+static void many_blocks_are_found_in_time_that_grows_with_the_text(void **state)
+{
+    static const char *const parts[] = {"<py></py>", "<py><python></py>", "```py x```",
+                                        "```pyx```", "<python><py>",      "```py",
+                                        "<py>"};
+    static char action[1 << 20];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        WD_AUTO(wd_budget) *budget = wd_budget_new(sizeof(action));
+        const wd_routing_ask ask = {"", action, budget};
+        wd_routed routed;
+        clock_t start = clock();
+        repeat(action, sizeof(action), parts[i]);
+        (void)wd_routing_find(&config, &ask, &routed, NULL);
+        if (clock() - start > 20 * CLOCKS_PER_SEC)
+            fail_msg("1 MiB of %s takes too long", parts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(actions_are_routed_as_the_table_says),
         cmocka_unit_test(the_refusal_lists_the_tags),
         cmocka_unit_test(code_that_passes_the_budget_is_refused),
+        cmocka_unit_test(many_blocks_are_found_in_time_that_grows_with_the_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
