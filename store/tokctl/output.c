@@ -98,6 +98,17 @@ static void write_array(FILE *out, const json_t *array)
                       json_string_value(json_array_get(array, i)));
 }
 
+/* What of an identity or a path tells one row from the next. */
+static const char *short_form(const char *text, wd_column_kind kind)
+{
+    const char *at = NULL;
+    if (kind == WD_COLUMN_WHO && (at = strstr(text, "/owner/")) != NULL)
+        return at + strlen("/owner/");
+    if (kind == WD_COLUMN_METHOD && (at = strrchr(text, '.')) != NULL)
+        return at + 1;
+    return text;
+}
+
 static void write_value(FILE *out, const json_t *value, wd_column_kind kind)
 {
     char time[WD_TIME_TEXT_BYTES];
@@ -105,7 +116,7 @@ static void write_value(FILE *out, const json_t *value, wd_column_kind kind)
         wd_time_format(json_integer_value(value), time);
         (void)fputs(time, out);
     } else if (json_is_string(value)) {
-        (void)fputs(json_string_value(value), out);
+        (void)fputs(short_form(json_string_value(value), kind), out);
     } else if (json_is_integer(value)) {
         (void)fprintf(out, "%lld", (long long)json_integer_value(value));
     } else if (json_is_boolean(value)) {

@@ -14,8 +14,10 @@
 #include "store/tokctl/tokctl.h"
 
 typedef enum wd_column_kind {
-    WD_COLUMN_TEXT, /* strings, arrays of strings, numbers */
-    WD_COLUMN_TIME, /* Unix milliseconds; 0 is shown as "-" */
+    WD_COLUMN_TEXT,   /* strings, arrays of strings, numbers */
+    WD_COLUMN_TIME,   /* Unix milliseconds; 0 is shown as "-" */
+    WD_COLUMN_WHO,    /* a SPIFFE id, from its owner on: "alice/client/trainer" */
+    WD_COLUMN_METHOD, /* a method's path without its package: "Token/Issue" */
 } wd_column_kind;
 
 typedef struct wd_column {

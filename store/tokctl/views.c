@@ -11,7 +11,7 @@ const wd_column wd_token_columns[] = {
     {"SCOPES", "scopes", WD_COLUMN_TEXT},
     {"EXPIRES", "expires_ms", WD_COLUMN_TIME},
     {"LAST USED", "last_used_ms", WD_COLUMN_TIME},
-    {"BIND", "bind", WD_COLUMN_TEXT},
+    {"BIND", "bind", WD_COLUMN_WHO},
     {NULL, NULL, WD_COLUMN_TEXT},
 };
 
@@ -40,9 +40,9 @@ const wd_column wd_row_columns[] = {
     {"EVENT", "event", WD_COLUMN_TEXT},
     {"OUTCOME", "outcome", WD_COLUMN_TEXT},
     {"REASON", "reason", WD_COLUMN_TEXT},
-    {"PRINCIPAL", "principal", WD_COLUMN_TEXT},
+    {"WHO", "principal", WD_COLUMN_WHO},
     {"TOKEN", "token_id", WD_COLUMN_TEXT},
-    {"METHOD", "method", WD_COLUMN_TEXT},
+    {"METHOD", "method", WD_COLUMN_METHOD},
     {"TRAJECTORY", "trajectory_id", WD_COLUMN_TEXT},
     {"TOOL", "tool", WD_COLUMN_TEXT},
     {"CALL", "call_id", WD_COLUMN_TEXT},
