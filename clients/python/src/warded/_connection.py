@@ -1,32 +1,35 @@
-"""One live connection: many calls in flight, one thread that reads their answers.
+"""One live connection: many calls in flight, and who reads their answers.
 
-Callers encrypt and send on their own threads, without blocking; what the kernel does
-not take at once the connection's thread sends. A call of which not every byte went to
-the kernel can't have run; any other that loses its connection has an unknown outcome.
+Callers encrypt and send on their own threads, without blocking. A caller that waits
+alone reads the answers itself; else the connection's own thread does (_readers.py).
+While many calls are in flight, requests are gathered until someone waits or reads: one
+record and one system call for many. A call of which not every byte went to the kernel
+can't have run; any other that loses its connection has an unknown outcome.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import select
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from warded import _fork
 from warded._call import Call
 from warded._open import Opened
+from warded._outbox import Outbox
+from warded._readers import Readers
+from warded._refusals import lost
+from warded._wakeup import Wakeup
 from warded._wire import Answer, WireError
 from warded._witness import chain_name
-from warded.errors import Failure, RpcError, make_error, unreachable
-from warded.status import Phase, Reason, StatusCode
 
 _CHUNK = 1 << 18
 _FOREVER_MS = 1 << 62
+_GATHER = 8  # with fewer calls in flight a request leaves at once
 
 OnAnswer = Callable[[Call[Any], bytes], None]
 
@@ -50,9 +53,11 @@ class Connection:
         self._on_answer = on_answer
         self._lock = threading.Lock()  # guards all below, and tls and wire
         self._pending: dict[int, Call[Any] | None] = {}  # None: an answer to drop
-        self._outgoing: deque[tuple[int, memoryview]] = deque()
+        self._outbox = Outbox(opened.tls, self._raw)
+        self._readers = Readers(self._lock)
+        self._poll = select.poll()  # of the caller that reads
         self._expiry_ms = _FOREVER_MS
-        self._wake_out, self._wake_in = _pipe()
+        self._wakeup = Wakeup()
         _fork.registry.add(self)
 
     def send(self, body: bytes, call: Call[Any] | None) -> None:
@@ -67,33 +72,60 @@ class Connection:
                 raise NotSentError
             request_id, frame = self._wire.request(body)
             self._pending[request_id] = call
-            data = self._tls.encrypt(frame)
-            self._outgoing.append((request_id, memoryview(data)))
+            wake = self._outbox.add(request_id, frame)
             if call is not None:
                 call.sent = True
-            wake = self._note_expiry(call)
-            failure = self._flush()
-            wake = wake or bool(self._outgoing)
+            late = self._note_expiry(call)
+            failure = ""
+            if call is None or self._readers.caller_reads or not self.is_busy:
+                failure = self._outbox.flush()
+                wake = self._outbox.is_stuck
         if failure:
             self._die(failure)
-        elif wake:
+        elif late or (wake and not self._readers.is_aside):
             self._wake()
+
+    def wait(self, call: Call[Any], left_ms: int) -> None:
+        """Return once `call` has ended, or after `left_ms`, or now and then.
+
+        Reads answers meanwhile, anyone's, unless somebody else does.
+        """
+        readers = self._readers
+        readers.waiting.add(call)
+        reads = False
+        try:
+            if len(readers.waiting) == 1 or self._outbox.has_gathered:
+                reads = self._prepare_to_wait()
+            if reads:
+                self._read_for(call, left_ms)
+            else:
+                call.wait(left_ms)
+        finally:
+            readers.waiting.discard(call)
+            if reads:
+                readers.end()
 
     def serve(self) -> None:
         """Read answers until the connection ends; the body of its thread."""
         poll = select.poll()
-        poll.register(self._wake_out, select.POLLIN)
+        poll.register(self._wakeup.fd, select.POLLIN)
         while not self.dead:
-            events = select.POLLIN | (select.POLLOUT if self._outgoing else 0)
-            poll.register(self._raw, events)
-            ready = poll.poll(self._wait_ms())
-            if any(fd == self._wake_out for fd, _ in ready):
-                _drain(self._wake_out)
-            if any(fd != self._wake_out for fd, _ in ready):
+            if self._readers.are_at_it():
+                self._readers.stay_aside(self._wait_ms())
+            else:
+                poll.register(self._raw, self._events())
+                poll.poll(self._wait_ms())
+                self._wakeup.clear()
+            if not self._readers.are_at_it():
                 self._pump()
             self._expire()
             if self.retired and self._is_idle():
                 self.close("no call is left on it")
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether so many calls are in flight that what they share is worth sharing."""
+        return len(self._pending) >= _GATHER
 
     def is_fit(self) -> bool:
         """Whether it takes new calls."""
@@ -111,27 +143,9 @@ class Connection:
     def abandon(self) -> None:
         """In a forked child: the descriptors are the parent's business."""
         self.dead = True
-        for fd in (self._wake_out, self._wake_in):
-            with contextlib.suppress(OSError):
-                os.close(fd)
+        self._wakeup.close()
 
     # --- with the lock held
-
-    def _flush(self) -> str:
-        """Send what the kernel takes; why the connection is dead, or nothing."""
-        while self._outgoing:
-            request_id, view = self._outgoing[0]
-            try:
-                count = self._raw.send(view)
-            except (BlockingIOError, InterruptedError):
-                return ""
-            except OSError as error:
-                return error.strerror or str(error)
-            if count < len(view):
-                self._outgoing[0] = (request_id, view[count:])
-                return ""
-            self._outgoing.popleft()
-        return ""
 
     def _note_expiry(self, call: Call[Any] | None) -> bool:
         """Whether the thread has to be woken because it would wait for too long."""
@@ -140,40 +154,81 @@ class Connection:
         self._expiry_ms = call.last_moment_ms()
         return True
 
-    def _read(self) -> tuple[list[tuple[Call[Any] | None, bytes]], str]:
-        """Answers that have come, and why the connection is dead, or nothing."""
+    def _read(self, answers: list[tuple[Call[Any] | None, bytes]]) -> str:
+        """Add the answers that have come; why the connection is dead, or nothing."""
         try:
             data = self._raw.recv(_CHUNK)
         except (BlockingIOError, InterruptedError):
-            return [], ""
+            return ""
         except OSError as error:
-            return [], error.strerror or str(error)
-        plain = self._tls.decrypt(data)
-        answers = []
+            return error.strerror or str(error)
         try:
-            for event in self._wire.receive(plain):
+            for event in self._wire.receive(self._tls.decrypt(data)):
                 if isinstance(event, Answer):
-                    call = self._pending.pop(event.request_id)
-                    answers.append((call, event.body))
+                    answers.append((self._pending[event.request_id], event.body))
+                    del self._pending[event.request_id]
         except WireError as error:
-            return answers, f"it broke the protocol: {error}"
+            return f"it broke the protocol: {error}"
         if self._tls.failure is not None:
-            return answers, str(self._tls.failure)
-        return answers, "" if data else "the gate closed the connection"
+            return str(self._tls.failure)
+        return "" if data else "the gate closed the connection"
 
     # --- without it
 
-    def _pump(self) -> None:
+    def _events(self) -> int:
+        return select.POLLIN | (select.POLLOUT if self._outbox.is_stuck else 0)
+
+    def _read_for(self, call: Call[Any], left_ms: int) -> None:
+        """Read until `call` has ended; no other thread is doing so."""
+        until_ms = time.monotonic_ns() // 1_000_000 + max(left_ms, 0)
+        while not call.done() and not self.dead:
+            now_ms = time.monotonic_ns() // 1_000_000
+            if now_ms >= until_ms:
+                return
+            self._poll.register(self._raw, self._events())
+            self._poll.poll(until_ms - now_ms)
+            self._pump(reads=True)
+
+    def _prepare_to_wait(self) -> bool:
+        """Send what is gathered; whether the caller has to read: nobody else does."""
         with self._lock:
             if self.dead:
-                return
-            failure = self._flush()
-            answers, ended = self._read()
-        for call, body in answers:
+                return False
+            failure = self._outbox.flush()
+            if not failure:
+                return self._readers.begin()
+        self._die(failure)
+        return False
+
+    def _pump(self, *, reads: bool = False) -> None:
+        """Send and read what is there; `reads`: as the caller that reads."""
+        answers: list[tuple[Call[Any] | None, bytes]] = []
+        try:
+            with self._lock:
+                if self.dead or self._readers.caller_reads != reads:
+                    return
+                failure = self._outbox.flush() or self._read(answers)
+                self._readers.handing_out += 1
+            try:
+                for call, body in answers:
+                    if call is not None:
+                        self._on_answer(call, body)
+            finally:
+                with self._lock:
+                    self._readers.handing_out -= 1
+        except BaseException:  # Ctrl-C, in a caller: who knows what was left undone
+            self._break(answers)
+            raise
+        if failure:
+            self._die(failure)
+
+    def _break(self, answers: list[tuple[Call[Any] | None, bytes]]) -> None:
+        """Give up a connection, and the calls whose answers were at hand."""
+        why = "its reader was interrupted"
+        self._die(why)
+        for call, _ in answers:
             if call is not None:
-                self._on_answer(call, body)
-        if failure or ended:
-            self._die(failure or ended)
+                call.refuse(lost(call, why, sent=True))
 
     def _expire(self) -> None:
         now_ms = time.monotonic_ns() // 1_000_000
@@ -205,9 +260,10 @@ class Connection:
         return max(0, self._expiry_ms - time.monotonic_ns() // 1_000_000 + 1)
 
     def _wake(self) -> None:
-        with self._lock, contextlib.suppress(OSError):
+        with self._lock:
             if not self.dead:
-                os.write(self._wake_in, b"\0")
+                self._wakeup.set()
+        self._readers.call_back()
 
     def _die(self, why: str) -> None:
         with self._lock:
@@ -215,45 +271,16 @@ class Connection:
                 return
             self.dead = True
             pending, self._pending = self._pending, {}
-            unsent = {request_id for request_id, _ in self._outgoing}
-            self._outgoing.clear()
+            unsent = self._outbox.drop()
             _fork.registry.discard(self)
             with contextlib.suppress(OSError):
-                self._raw.shutdown(socket.SHUT_RDWR)  # wakes the poll of `serve`
+                self._raw.shutdown(socket.SHUT_RDWR)  # wakes those that poll
+        self._readers.call_back()
         for request_id, call in pending.items():
             if call is not None:
-                call.refuse(_lost(call, why, sent=request_id not in unsent))
+                call.refuse(lost(call, why, sent=request_id not in unsent))
 
     def release(self) -> None:
         """Close the descriptors, once `serve` has returned."""
         self._socket.close()
-        for fd in (self._wake_out, self._wake_in):
-            os.close(fd)
-
-
-def _lost(call: Call[Any], why: str, *, sent: bool) -> RpcError:
-    message = f"{call.ask.path}: the connection ended: {why}"
-    if not sent:
-        return unreachable(message, Phase.SEND, call_id=call.call_id)
-    return make_error(
-        Failure(
-            StatusCode.ABORTED,
-            Reason.OUTCOME_UNKNOWN,
-            f"{message}; the call was sent and may have run; look for call id "
-            f"{call.call_id} in the audit trail before you send it again",
-            Phase.WAIT,
-            call_id=call.call_id,
-        )
-    )
-
-
-def _pipe() -> tuple[int, int]:
-    read_end, write_end = os.pipe()
-    os.set_blocking(read_end, False)
-    os.set_blocking(write_end, False)
-    return read_end, write_end
-
-
-def _drain(fd: int) -> None:
-    with contextlib.suppress(BlockingIOError):
-        os.read(fd, 4096)
+        self._wakeup.close()

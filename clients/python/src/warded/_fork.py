@@ -25,6 +25,8 @@ class Registry:
     def __init__(self) -> None:
         self._owners: dict[int, Inherited] = {}
         self._then: list[Callable[[], None]] = []
+        self.generation = 0
+        """Another number in each child: cheaper than to ask for the process id."""
         os.register_at_fork(after_in_child=self._in_child)
 
     def add(self, owner: Inherited) -> None:
@@ -40,6 +42,7 @@ class Registry:
         self._then.append(action)
 
     def _in_child(self) -> None:
+        self.generation += 1
         owners, self._owners = self._owners, {}
         for owner in list(owners.values()):
             owner.abandon()

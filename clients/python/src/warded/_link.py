@@ -33,6 +33,7 @@ from warded.status import Phase, Reason, StatusCode
 _NEW_DATE = frozenset({Reason.CLOCK_SKEW, Reason.CALL_ID_EXPIRED})
 _BACK_OFF_FIRST_S, _BACK_OFF_MOST_S = 0.05, 1.0
 _LOOK_AT_FILES_MS = 1000
+_TOKEN_AGE_MS = 10  # while many calls are in flight
 
 _log = logging.getLogger("warded")
 
@@ -44,6 +45,7 @@ class Link:
         self.clock: Clock = SystemClock()
         self._profile = profile
         self._token = token
+        self._last_token = (-_TOKEN_AGE_MS, "")
         self._gate_clock = GateClock(self.clock)
         self._state = threading.Condition(threading.Lock())  # guards all below
         self._connection: Connection | None = None
@@ -148,7 +150,8 @@ class Link:
         call.id = make_call_id(self._gate_clock.now_ms())
         call.carrier = connection
         try:
-            connection.send(_request(call).encode(self._read_token()), call)
+            token = self._read_token(may_be_old=connection.is_busy)
+            connection.send(_request(call).encode(token), call)
             if call.cancel_asked:
                 self._send_cancel(call)
         except NotSentError:
@@ -167,8 +170,16 @@ class Link:
         except (NotSentError, RpcError):
             return  # the call's connection is gone, and the call with it
 
-    def _read_token(self) -> str:
-        return self._profile.token() if self._token is None else self._token
+    def _read_token(self, *, may_be_old: bool = False) -> str:
+        """The token; `may_be_old`: as it was a moment ago will do."""
+        if self._token is not None:
+            return self._token
+        read_ms, token = self._last_token
+        now_ms = self.clock.mono_ms()
+        if not may_be_old or now_ms - read_ms >= _TOKEN_AGE_MS:
+            token = self._profile.token()
+            self._last_token = (now_ms, token)
+        return token
 
     def _on_answer(self, call: Call[Any], body: bytes) -> None:
         try:

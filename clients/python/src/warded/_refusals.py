@@ -7,7 +7,7 @@ from typing import Any
 
 from warded._call import Call
 from warded._wire import FrameTooLargeError
-from warded.errors import Failure, RpcError, make_error
+from warded.errors import Failure, RpcError, make_error, unreachable
 from warded.status import Phase, Reason, StatusCode
 
 _log = logging.getLogger("warded")
@@ -47,6 +47,23 @@ def refuse_strange(call: Call[Any], why: str) -> None:
         Reason.BUG,
         f"{call.ask.path}: the answer can't be used: {why}",
         Phase.WAIT,
+    )
+
+
+def lost(call: Call[Any], why: str, *, sent: bool) -> RpcError:
+    """The connection ended before the answer: `why`."""
+    message = f"{call.ask.path}: the connection ended: {why}"
+    if not sent:
+        return unreachable(message, Phase.SEND, call_id=call.call_id)
+    return make_error(
+        Failure(
+            StatusCode.ABORTED,
+            Reason.OUTCOME_UNKNOWN,
+            f"{message}; the call was sent and may have run; look for call id "
+            f"{call.call_id} in the audit trail before you send it again",
+            Phase.WAIT,
+            call_id=call.call_id,
+        )
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 FRAME_BYTES = 16 << 20
 """Largest envelope, either way; the gate's setting is limits.frame_bytes."""
@@ -33,8 +34,7 @@ class Greeted:
     """The peer's greeting has come whole: requests may be sent."""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The answer to one outstanding request."""
 
     request_id: int
@@ -90,10 +90,7 @@ class Wire:
             if not self._take_greeting():
                 return events
             events.append(Greeted())
-        while (body := self._take_frame()) is not None:
-            answer = self._match(body)
-            if answer is not None:
-                events.append(answer)
+        self._take_frames(events)
         return events
 
     def _next_id(self) -> int:
@@ -113,19 +110,23 @@ class Wire:
         self._greeted = True
         return True
 
-    def _take_frame(self) -> bytes | None:
-        if len(self._buffer) < _LENGTH.size:
-            return None
-        (length,) = _LENGTH.unpack_from(self._buffer)
+    def _take_frames(self, events: list[Event]) -> None:
+        """Every frame that is whole; what remains is kept."""
+        buffer = self._buffer
         most = self._frame_bytes + _SLACK_BYTES + _ID_BYTES
-        if not _ID_BYTES <= length <= most:
-            raise WireError(f"a frame of {length} bytes; allowed are 4 to {most}")
-        end = _LENGTH.size + length
-        if len(self._buffer) < end:
-            return None
-        body = bytes(memoryview(self._buffer)[_LENGTH.size : end])
-        del self._buffer[:end]
-        return body
+        at = 0
+        while len(buffer) - at >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(buffer, at)
+            if not _ID_BYTES <= length <= most:
+                raise WireError(f"a frame of {length} bytes; allowed are 4 to {most}")
+            end = at + _LENGTH.size + length
+            if len(buffer) < end:
+                break
+            answer = self._match(bytes(buffer[at + _LENGTH.size : end]))
+            if answer is not None:
+                events.append(answer)
+            at = end
+        del buffer[:at]
 
     def _match(self, body: bytes) -> Answer | None:
         request_id = int.from_bytes(body[:_ID_BYTES], "big")
