@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "proto/c/utf8.h"
+
 /* Bytes of the length field at `at`, and the length itself. */
 static bool read_length(const uint8_t *at, size_t left, size_t *ret_field,
                         size_t *ret_length)
@@ -102,4 +104,89 @@ bool wd_der_take_time(wd_span *in, int64_t *ret_ms)
         !two_digits(text.data + 2, 0, 99, &year))
         return false;
     return read_moment(text.data + 4, century * 100 + year, ret_ms);
+}
+
+/* Nothing in front that could be left out. */
+static bool integer_ok(wd_span content)
+{
+    if (content.size < 2)
+        return content.size == 1;
+    bool high = content.data[1] >= 0x80;
+    return !(content.data[0] == 0 && !high) && !(content.data[0] == 0xff && high);
+}
+
+static bool bits_ok(wd_span content)
+{
+    uint8_t unused = content.size > 0 ? content.data[0] : 8;
+
+    if (unused > 7 || (unused > 0 && content.size == 1))
+        return false;
+    return unused == 0 || (content.data[content.size - 1] & ((1U << unused) - 1U)) == 0;
+}
+
+/* Numbers of 7 bits a byte, each the shortest and at most 128 bits: a UUID, the longest
+ * that every reader takes for the same number. */
+static bool oid_ok(wd_span content)
+{
+    size_t length = 0; /* bytes seen of this number */
+
+    for (size_t i = 0; i < content.size; i++) {
+        uint8_t byte = content.data[i];
+        if (length == 0 && byte == 0x80)
+            return false;
+        length++;
+        if (length > 19 || (length == 19 && (content.data[i - 18] & 0x7f) > 3))
+            return false;
+        if (byte < 0x80)
+            length = 0;
+    }
+    return content.size > 0 && length == 0;
+}
+
+static bool content_ok(uint8_t tag, wd_span content)
+{
+    switch (tag) {
+    case WD_DER_BOOLEAN:
+        return content.size == 1 && content.data[0] == 0xff;
+    case WD_DER_INTEGER:
+        return integer_ok(content);
+    case WD_DER_BIT_STRING:
+        return bits_ok(content);
+    case WD_DER_NULL:
+        return content.size == 0;
+    case WD_DER_OID:
+        return oid_ok(content);
+    case WD_DER_UTF8_STRING:
+        return wd_utf8_valid(content, NULL);
+    default: /* sequences and sets have the bit of constructed elements */
+        return tag != 0 && (tag | 0x20) != WD_DER_SEQUENCE &&
+               (tag | 0x20) != WD_DER_SET;
+    }
+}
+
+bool wd_der_valid(wd_span in)
+{
+    wd_span levels[WD_DER_DEPTH] = {in};
+    size_t depth = 1;
+
+    while (depth > 0) {
+        wd_span content;
+        uint8_t tag;
+        if (levels[depth - 1].size == 0) {
+            depth--;
+            continue;
+        }
+        if (!wd_der_take_any(&levels[depth - 1], &tag, &content))
+            return false;
+        bool nested = (tag & 0x20) != 0;
+        if (nested && tag < 0x40 && tag != WD_DER_SEQUENCE && tag != WD_DER_SET)
+            return false;
+        if (nested && depth == WD_DER_DEPTH)
+            return false;
+        if (nested)
+            levels[depth++] = content;
+        else if (!content_ok(tag, content))
+            return false;
+    }
+    return true;
 }

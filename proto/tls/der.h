@@ -17,12 +17,22 @@ enum {
     WD_DER_INTEGER = 0x02,
     WD_DER_BIT_STRING = 0x03,
     WD_DER_OCTET_STRING = 0x04,
+    WD_DER_NULL = 0x05,
     WD_DER_OID = 0x06,
     WD_DER_UTF8_STRING = 0x0c,
     WD_DER_UTC_TIME = 0x17,
     WD_DER_GENERALIZED_TIME = 0x18,
     WD_DER_SEQUENCE = 0x30,
+    WD_DER_SET = 0x31,
 };
+
+/* Elements within elements, deepest; a certificate needs 9. */
+#define WD_DER_DEPTH 16U
+
+/* Whether all of `in` is DER, down to the last element: lengths, and what the universal
+ * types may hold. BOOLEAN must be TRUE: those of X.509 are left out when FALSE. What lies
+ * inside an OCTET STRING is not looked at. */
+bool wd_der_valid(wd_span in);
 
 /* Any element: its tag and content. */
 bool wd_der_take_any(wd_span *in, uint8_t *ret_tag, wd_span *ret_content);

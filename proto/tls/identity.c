@@ -42,8 +42,10 @@ static wd_status read_serial(reader *r, wd_span serial)
         serial = (wd_span){serial.data + 1, serial.size - 1};
     else if (serial.size > 0 && serial.data[0] >= 0x80)
         return broken(r, WD_TLS_UNREADABLE, "the serial number is negative");
-    if (serial.size == 0 || serial.size > SERIAL_BYTES)
-        return broken(r, WD_TLS_UNREADABLE, "the serial number has 1 to 20 bytes");
+    if (serial.size == 0 || serial.size > SERIAL_BYTES ||
+        (serial.size == 1 && serial.data[0] == 0))
+        return broken(r, WD_TLS_UNREADABLE,
+                      "the serial number is a positive one of 1 to 20 bytes");
     for (size_t i = 0; i < serial.size; i++) {
         *out++ = digits[serial.data[i] >> 4];
         *out++ = digits[serial.data[i] & 15];
@@ -136,6 +138,8 @@ static wd_status read_extension(reader *r, wd_span extension)
         return read_alt_names(r, value);
     if (oid.size == arc + 1 && memcmp(oid.data, WD_OID_FACTS, arc) == 0)
         return read_fact(r, oid.data[arc], value);
+    if (!wd_der_valid(value))
+        return broken(r, WD_TLS_UNREADABLE, "an extension's value is not DER");
     return WD_OK;
 }
 
@@ -195,8 +199,8 @@ static wd_status read_certificate(reader *r, wd_span der)
 {
     wd_span certificate, tbs, algorithm, signature;
 
-    if (!wd_der_take(&der, WD_DER_SEQUENCE, &certificate) || der.size != 0 ||
-        !wd_der_take(&certificate, WD_DER_SEQUENCE, &tbs) ||
+    if (!wd_der_valid(der) || !wd_der_take(&der, WD_DER_SEQUENCE, &certificate) ||
+        der.size != 0 || !wd_der_take(&certificate, WD_DER_SEQUENCE, &tbs) ||
         !wd_der_take(&certificate, WD_DER_SEQUENCE, &algorithm) ||
         !wd_der_take(&certificate, WD_DER_BIT_STRING, &signature) ||
         certificate.size != 0)
