@@ -101,12 +101,12 @@ static void write_array(FILE *out, const json_t *array)
 /* What of an identity or a path tells one row from the next. */
 static const char *short_form(const char *text, wd_column_kind kind)
 {
-    const char *at = NULL;
-    if (kind == WD_COLUMN_WHO && (at = strstr(text, "/owner/")) != NULL)
-        return at + strlen("/owner/");
-    if (kind == WD_COLUMN_METHOD && (at = strrchr(text, '.')) != NULL)
-        return at + 1;
-    return text;
+    const char *owner = kind == WD_COLUMN_WHO ? strstr(text, "/owner/") : NULL;
+    const char *dot = kind == WD_COLUMN_METHOD ? strrchr(text, '.') : NULL;
+
+    if (owner != NULL)
+        return owner + strlen("/owner/");
+    return dot != NULL ? dot + 1 : text;
 }
 
 static void write_value(FILE *out, const json_t *value, wd_column_kind kind)

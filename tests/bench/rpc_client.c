@@ -214,11 +214,13 @@ static int print_result(const bench *b, double used_us)
     if (n == 0 || b->failed)
         return 1;
     qsort(b->latencies_ns, n, sizeof(*b->latencies_ns), compare);
+    const size_t middle = (size_t)n / 2;
+    const size_t late = (size_t)n * 99 / 100;
     const double seconds = (double)(b->end_ns - b->start_ns) / 1e9;
     (void)printf("{\"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
                  "\"client_us\": %.2f, \"calls\": %" PRIu64 "}\n",
-                 n / seconds, (double)b->latencies_ns[n / 2] / 1e3,
-                 (double)b->latencies_ns[(size_t)n * 99 / 100] / 1e3, used_us / n,
+                 (double)n / seconds, (double)b->latencies_ns[middle] / 1e3,
+                 (double)b->latencies_ns[late] / 1e3, used_us / (double)n,
                  (uint64_t)b->calls);
     return 0;
 }

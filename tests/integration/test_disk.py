@@ -1,4 +1,4 @@
-"""A disk that runs full under a real gate: refused at once, never lost, back by itself."""
+"""A disk that fills up under a real gate: refused at once, nothing lost, and back."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ HASH = "0" * 64
 
 @pytest.mark.parametrize(
     "line",
-    ["x", "3", "3 00", f"-3 {HASH}", f"3  {HASH}", f"\0 3 {HASH}", f"3 {HASH}\0", "#\n\0"],
+    ["x", "3 00", f"-3 {HASH}", f"3  {HASH}", f"\0 3 {HASH}", f"3 {HASH}\0", "#\n\0"],
 )
 def test_witness_that_is_none_is_refused_by_line(
     store: Store, tmp_path: Path, line: str

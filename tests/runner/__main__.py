@@ -29,22 +29,26 @@ def suites_for(
 ) -> list[tuple[str, Suite]]:
     """The kinds of tests that the patterns can mean."""
     lints: tuple[str, Suite] = ("lint", LintSuite(progress.doing))
-    if patterns and all(p.startswith("lint") for p in patterns):
-        return [lints]
+    fuzz: tuple[str, Suite] = ("fuzz", FuzzSuite(progress.doing, long=long))
+    for alone in (lints, fuzz):
+        if patterns and all(p.startswith(alone[0]) for p in patterns):
+            return [alone]
     return [
         lints,
         ("unit", UnitSuite(progress.doing)),
         ("python", PytestSuite(progress.doing, long=long)),
-        ("fuzz", FuzzSuite(progress.doing, long=long)),
+        fuzz,
     ]
 
 
 def prepare(suites: list[tuple[str, Suite]], progress: Progress) -> list[Result]:
-    """Build and collect; what goes wrong there."""
+    """Build and collect; what goes wrong there. After a failed build nothing more."""
     problems: list[Result] = []
     for title, suite in suites:
         progress.title(f"preparing {title} tests")
         problems += suite.prepare()
+        if any(p.name.startswith("build.") for p in problems):
+            break
     return problems
 
 

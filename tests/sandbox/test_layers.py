@@ -175,11 +175,11 @@ def test_claim_10_the_canary_finds_every_hole_when_there_is_no_sandbox(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     bait = Bait(tmp_path_factory.mktemp("holes"))
-    canary = ROOT / "server" / "executor" / "canary.py"
+    canary = (ROOT / "server/executor/canary.py").read_text()
     where = f"{bait.port}\n{bait.abstract}\n{bait.process.pid}\n/etc/hostname\n"
     done = subprocess.run(
         ["unshare", "--pid", "--fork", "--kill-child", "setpriv", "--reuid=65534",
-         "--regid=65534", "--clear-groups", "/usr/bin/python3", "-I", str(canary)],
+         "--regid=65534", "--clear-groups", "/usr/bin/python3", "-I", "-c", canary],
         input=where.encode(), capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     text = done.stdout.decode()

@@ -151,7 +151,8 @@ static void many_blocks_are_found_in_time_that_grows_with_the_text(void **state)
         wd_routed routed;
         clock_t start = clock();
         repeat(action, sizeof(action), parts[i]);
-        (void)wd_routing_find(&config, &ask, &routed, NULL);
+        wd_status found = wd_routing_find(&config, &ask, &routed, NULL);
+        (void)found; /* whether it is refused is another test's */
         if (clock() - start > 20 * CLOCKS_PER_SEC)
             fail_msg("1 MiB of %s takes too long", parts[i]);
     }
