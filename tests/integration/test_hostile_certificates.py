@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import socket
-import ssl
 import struct
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.fuzz import certificates as der
 from tests.support import hostile
-from tests.support.gate import Gate, program
+from tests.support.gate import program
+from tests.support.hostile_faults import FAULTS
 
 COUNT = 10_000
 SEGMENT = "[a-z0-9][a-z0-9._-]{0,62}"
@@ -34,12 +27,6 @@ NAME = re.compile(
     rf"(/client/{SEGMENT}|(/pool/{SEGMENT})?/gate/{SEGMENT})"
 )
 DIGESTS = ("sha256", "sha384", "sha512")
-
-
-def pem(data: bytes, what: str = "CERTIFICATE") -> str:
-    """DER as PEM, also when it is none."""
-    text = base64.encodebytes(data).decode()
-    return f"-----BEGIN {what}-----\n{text}-----END {what}-----\n"
 
 
 def _gate_files(folder: Path) -> None:
@@ -51,17 +38,11 @@ def _gate_files(folder: Path) -> None:
         hostile.uri_name(gate),
     )
     leaf = hostile.Leaf(extensions, key=hostile.public_info(hostile.key_of(4)))
-    (folder / "ca.pem").write_text(pem(hostile.ca_certificate()))
-    (folder / "cert.pem").write_text(pem(leaf.signed()))
+    (folder / "ca.pem").write_text(hostile.pem(hostile.ca_certificate()))
+    (folder / "cert.pem").write_text(hostile.pem(leaf.signed()))
     key = folder / "key.pem"
     key.touch(mode=0o600)
-    key.write_bytes(
-        hostile.key_of(4).private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    key.write_bytes(hostile.key_pem(hostile.key_of(4)))
 
 
 def ours(folder: Path, chains: Sequence[Sequence[bytes]]) -> list[str]:
@@ -86,7 +67,7 @@ def openssl(folder: Path, certificates: Sequence[bytes]) -> list[bool]:
     """What `openssl verify` says of each as a TLS client's."""
     paths = [folder / f"{n:05}.pem" for n in range(len(certificates))]
     for path, data in zip(paths, certificates, strict=True):
-        path.write_text(pem(data))
+        path.write_text(hostile.pem(data))
     command = ["openssl", "verify", "-CAfile", str(folder / "ca.pem")]
     command += ["-no-CApath", "-no-CAstore", "-purpose", "sslclient"]
     said = subprocess.run(
@@ -224,145 +205,8 @@ def test_claim_02_a_long_chain_behind_a_good_leaf_costs_little(tmp_path: Path) -
     assert said == [f"ok {hostile.URI}"] * 20
 
 
-USUAL = hostile.Leaf().extensions
-SAN = hostile.uri_name(hostile.URI)
-TRAILING = der.extension(
-    der.SAN, der.tlv(0x30, der.tlv(0x86, hostile.URI.encode())) + b"\0"
-)
-MIXED_CASE = hostile.uri_name(hostile.URI.replace("owner", "Owner"))
-CA = hostile.basic(der.tlv(0x01, b"\xff"))
-
-# What is wrong, the extensions, and the cause on record.
-FAULTS: dict[str, tuple[tuple[bytes, ...], str]] = {
-    "trailing bytes in the SAN": ((*USUAL[:3], TRAILING), "unreadable_certificate"),
-    "mixed case": ((*USUAL[:3], MIXED_CASE), "bad_san"),
-    "two SANs": ((*USUAL, SAN), "unreadable_certificate"),
-    "a fact twice": ((*USUAL, der.fact(1, "bob")), "bad_fact"),
-    "a CA": ((CA, *USUAL[1:]), "ca_certificate"),
-    "key agreement": ((USUAL[0], hostile.usage(b"\x03\x08"), *USUAL[2:]), "bad_usage"),
-    "no key usage": ((USUAL[0], *USUAL[2:]), "bad_usage"),
-    "for servers": (
-        (*USUAL[:2], hostile.purposes(hostile.SERVER_AUTH), SAN),
-        "bad_usage",
-    ),
-    "for anything": (
-        (*USUAL[:2], hostile.purposes(hostile.ANY_USAGE), SAN),
-        "bad_usage",
-    ),
-}
-
-
 def test_claim_02_named_faults_have_their_cause(tmp_path: Path) -> None:
     _gate_files(tmp_path)
     chains = [[hostile.Leaf(extensions).signed()] for extensions, _ in FAULTS.values()]
     said = dict(zip(FAULTS, ours(tmp_path, chains), strict=True))
     assert said == {name: f"no {cause}" for name, (_, cause) in FAULTS.items()}
-
-
-# --- the same before a real gate ------------------------------------------------------
-
-
-class Door:
-    """A gate's door, and its CA in the hands of the test."""
-
-    def __init__(self, gate: Gate, folder: Path) -> None:
-        self._gate, self._folder = gate, folder
-        ca = gate.home.path / "state/ca"
-        key = serialization.load_pem_private_key((ca / "ca.key").read_bytes(), None)
-        assert isinstance(key, ec.EllipticCurvePrivateKey)
-        self.key = key
-        text = (ca / "ca.pem").read_bytes()
-        self.issuer = x509.load_pem_x509_certificate(text).subject.public_bytes()
-        (folder / "ca.pem").write_bytes(text)
-
-    def knock(self, chain: Sequence[bytes], key: hostile.Key) -> bytes:
-        """What the gate says after the handshake. OSError: it refused."""
-        path = self._folder / "chain.pem"
-        secret = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        path.write_text("".join(map(pem, chain)) + secret.decode())
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.load_verify_locations(self._folder / "ca.pem")
-        context.load_cert_chain(path)
-        host, port = self._gate.address.rsplit(":", 1)
-        with (
-            socket.create_connection((host, int(port)), 10) as plain,
-            context.wrap_socket(plain) as tls,
-        ):
-            tls.sendall(b"\0SP\0\0\x30\0\0")
-            return tls.recv(8)
-
-    def refused(self) -> Counter[str]:
-        """Handshakes refused so far, by cause."""
-        said = self._gate.home.tokctl(
-            "audit", "query", "--event", "tls.reject", "-o", "jsonl"
-        )
-        rows = [json.loads(line) for line in said.stdout.splitlines()]
-        counts: Counter[str] = Counter()
-        for row in rows:
-            counts[row["reason"]] += json.loads(row["detail"])["count"]
-        return counts
-
-
-@pytest.fixture
-def door(gate: Gate, tmp_path: Path) -> Door:
-    """The door of the file's one gate."""
-    return Door(gate, tmp_path)
-
-
-LEAVES: dict[str, tuple[hostile.Leaf, hostile.Key, str]] = {
-    name: (hostile.Leaf(extensions), hostile.CLIENT_KEY, cause)
-    for name, (extensions, cause) in FAULTS.items()
-}
-P384 = hostile.key_of(5, ec.SECP384R1())
-LATER = (b"480101000000Z", b"491231235959Z")
-LEAVES["not yet"] = (hostile.Leaf(times=LATER), hostile.CLIENT_KEY, "not_yet_valid")
-LEAVES["P-384"] = (hostile.Leaf(key=hostile.public_info(P384)), P384, "weak_key")
-
-
-def expect_refusal(
-    door: Door, chain: Sequence[bytes], key: hostile.Key, cause: str
-) -> None:
-    """Refused, not a byte of SP said, and on record as `cause`."""
-    before = door.refused()
-    with pytest.raises(OSError, match=r"alert|reset|EOF|violation"):
-        door.knock(chain, key)
-    end = time.monotonic() + 10
-    while door.refused() == before and time.monotonic() < end:
-        time.sleep(0.05)
-    assert door.refused() - before == Counter({cause: 1})
-
-
-@pytest.mark.parametrize("name", LEAVES)
-def test_claim_02_a_gate_refuses_named_faults_on_record(door: Door, name: str) -> None:
-    leaf, key, cause = LEAVES[name]
-    signed = replace(leaf, issuer=door.issuer).signed(door.key)
-    expect_refusal(door, [signed], key, cause)
-
-
-def test_claim_02_a_gate_takes_the_good_one(door: Door) -> None:
-    good = hostile.Leaf(issuer=door.issuer).signed(door.key)
-    assert door.knock([good], hostile.CLIENT_KEY) == b"\0SP\0\0\x31\0\0"
-
-
-def test_claim_02_a_gate_refuses_what_a_client_signed(door: Door) -> None:
-    client = hostile.Leaf(issuer=door.issuer).signed(door.key)
-    other = hostile.public_info(hostile.OTHER_KEY)
-    below = hostile.Leaf(issuer=hostile.Leaf().subject, key=other)
-    chain = [below.signed(hostile.CLIENT_KEY), client]
-    expect_refusal(door, chain, hostile.OTHER_KEY, "unknown_ca")
-
-
-def test_claim_02_a_huge_chain_is_refused_and_the_next_peer_served(door: Door) -> None:
-    leaf = hostile.Leaf(key=hostile.public_info(hostile.CLIENT_KEY))
-    false_ca = hostile.ca_certificate(hostile.OTHER_KEY)
-    for count in (8, 300):
-        chain = [leaf.signed(hostile.OTHER_KEY), *[false_ca] * count]
-        with pytest.raises(OSError, match=r"alert|reset|EOF|violation|pipe"):
-            door.knock(chain, hostile.CLIENT_KEY)
-    good = hostile.Leaf(issuer=door.issuer).signed(door.key)
-    assert door.knock([good], hostile.CLIENT_KEY) == b"\0SP\0\0\x31\0\0"

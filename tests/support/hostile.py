@@ -6,6 +6,7 @@ which ECDSA makes another each time, differ from run to run.
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.fuzz import certificates as der
 from tests.fuzz.certificates import tlv
+from tests.support import der_tree
 
 SEED = 20261130
 CA_NAME = "Hostile Test CA"
@@ -117,6 +119,21 @@ def sign(tbs: bytes, key: Key = CA_KEY, digest: str = "sha256") -> bytes:
     return tlv(0x30, tbs, algorithm, tlv(0x03, b"\0" + signature))
 
 
+def pem(data: bytes) -> str:
+    """DER as PEM, also when it is none."""
+    text = base64.encodebytes(data).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{text}-----END CERTIFICATE-----\n"
+
+
+def key_pem(key: Key) -> bytes:
+    """A private key as PEM."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
 def ca_certificate(key: Key = CA_KEY, name: str = CA_NAME) -> bytes:
     """A CA's own."""
     both = der.name(name)
@@ -125,78 +142,14 @@ def ca_certificate(key: Key = CA_KEY, name: str = CA_NAME) -> bytes:
     return leaf.signed(key)
 
 
-# --- DER as a tree -------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Node:
-    """An element; `long` asks for a length longer than need be."""
-
-    tag: int
-    data: bytes = b""
-    children: list[Node] | None = None
-    long: int = 0
-
-    def encode(self) -> bytes:
-        """The element's bytes, well formed or not."""
-        content = self.data
-        if self.children is not None:
-            content += b"".join(child.encode() for child in self.children)
-        if self.long == 0:
-            return tlv(self.tag, content)
-        size = len(content).to_bytes(self.long, "big")
-        return bytes([self.tag, 0x80 | self.long]) + size + content
-
-
-def parse(data: bytes) -> list[Node]:
-    """Elements one after the other. ValueError: it is no DER."""
-    nodes = []
-    while data:
-        if len(data) < 2:
-            raise ValueError("cut off")
-        tag, size, at = data[0], data[1], 2
-        if size >= 0x80:
-            at += size & 0x7F
-            size = int.from_bytes(data[2:at], "big")
-        if at + size > len(data):
-            raise ValueError("longer than what is there")
-        nodes.append(_node(tag, data[at : at + size]))
-        data = data[at + size :]
-    return nodes
-
-
-def _node(tag: int, content: bytes) -> Node:
-    if tag & 0x20 or (tag == 0x04 and content):
-        try:
-            return Node(tag, children=parse(content))
-        except ValueError:
-            pass
-    return Node(tag, content)
-
-
-def places(nodes: list[Node]) -> Iterator[tuple[list[Node], int]]:
-    """Each element, as a list and its index there."""
-    for index, node in enumerate(nodes):
-        yield nodes, index
-        yield from places(node.children or [])
-
-
 # --- mutations -----------------------------------------------------------------------
 
 Random = random.Random
 
 
-def flip(rng: Random, data: bytes, most: int) -> bytes:
-    """Change up to `most` bytes."""
-    out = bytearray(data)
-    for _ in range(rng.randint(1, most)):
-        out[rng.randrange(len(out))] ^= rng.randint(1, 255)
-    return bytes(out)
-
-
 def flipped(rng: Random) -> bytes:
     """A byte of the whole certificate, unsigned."""
-    return flip(rng, Leaf().signed(), 1)
+    return der_tree.flip(rng, Leaf().signed(), 1)
 
 
 def cut(rng: Random) -> bytes:
@@ -209,44 +162,16 @@ def cut(rng: Random) -> bytes:
 
 def flipped_and_signed(rng: Random) -> bytes:
     """Bytes of what the CA then signs."""
-    return sign(flip(rng, Leaf().to_be_signed(), rng.choice((1, 1, 1, 2, 4))))
-
-
-TAGS = (0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0C, 0x13, 0x16, 0x17, 0x18, 0x30, 0x31,
-        0x81, 0x82, 0x86, 0x87, 0xA0, 0xA3, 0xA6)  # fmt: skip
-
-
-def _change(rng: Random, nodes: list[Node], index: int) -> None:
-    node = nodes[index]
-    match rng.randrange(9):
-        case 0:
-            del nodes[index]
-        case 1:
-            nodes.insert(rng.randint(0, len(nodes)), node)
-        case 2:
-            other = rng.randrange(len(nodes))
-            nodes[index], nodes[other] = nodes[other], node
-        case 3:
-            node.tag = rng.choice(TAGS)
-        case 4:
-            node.long = rng.randint(2, 4)
-        case 5 if node.data:
-            node.data = flip(rng, node.data, 1)
-        case 6:
-            node.data += rng.choice((b"\0", b"\x05\0", rng.randbytes(2)))
-        case 7:
-            node.data = node.data[:-1]
-        case _:
-            nodes.append(Node(rng.choice(TAGS), rng.randbytes(rng.randint(0, 4))))
+    return sign(der_tree.flip(rng, Leaf().to_be_signed(), rng.choice((1, 1, 1, 2, 4))))
 
 
 def tree(rng: Random) -> bytes:
     """An element dropped, doubled, moved, renamed, misencoded; then signed."""
-    nodes = parse(Leaf().to_be_signed())
+    nodes = der_tree.parse(Leaf().to_be_signed())
     for _ in range(rng.choice((1, 1, 2))):
-        every = list(places(nodes))
+        every = list(der_tree.places(nodes))
         if every:
-            _change(rng, *rng.choice(every))
+            der_tree.change(rng, *rng.choice(every))
     return sign(b"".join(node.encode() for node in nodes))
 
 

@@ -1,0 +1,33 @@
+"""Certificates with one fault each, by name, and the cause that is put on record."""
+
+from __future__ import annotations
+
+from tests.fuzz import certificates as der
+from tests.support import hostile
+
+USUAL = hostile.Leaf().extensions
+SAN = hostile.uri_name(hostile.URI)
+TRAILING = der.extension(
+    der.SAN, der.tlv(0x30, der.tlv(0x86, hostile.URI.encode())) + b"\0"
+)
+MIXED_CASE = hostile.uri_name(hostile.URI.replace("owner", "Owner"))
+CA = hostile.basic(der.tlv(0x01, b"\xff"))
+
+# What is wrong, the extensions, and the cause on record.
+FAULTS: dict[str, tuple[tuple[bytes, ...], str]] = {
+    "trailing bytes in the SAN": ((*USUAL[:3], TRAILING), "unreadable_certificate"),
+    "mixed case": ((*USUAL[:3], MIXED_CASE), "bad_san"),
+    "two SANs": ((*USUAL, SAN), "unreadable_certificate"),
+    "a fact twice": ((*USUAL, der.fact(1, "bob")), "bad_fact"),
+    "a CA": ((CA, *USUAL[1:]), "ca_certificate"),
+    "key agreement": ((USUAL[0], hostile.usage(b"\x03\x08"), *USUAL[2:]), "bad_usage"),
+    "no key usage": ((USUAL[0], *USUAL[2:]), "bad_usage"),
+    "for servers": (
+        (*USUAL[:2], hostile.purposes(hostile.SERVER_AUTH), SAN),
+        "bad_usage",
+    ),
+    "for anything": (
+        (*USUAL[:2], hostile.purposes(hostile.ANY_USAGE), SAN),
+        "bad_usage",
+    ),
+}
