@@ -192,7 +192,8 @@ def test_witness_that_is_none_is_refused_by_line(
     witness = tmp_path / "witness"
     witness.write_text("# head\n" + line + "\n")
     done = store.tokctl("audit", "verify", "-w", str(witness), exit_status=USAGE)
-    assert f"{witness}:2:" in done.stderr
+    number = 2 + line.count("\n")
+    assert f"{witness}:{number}:" in done.stderr
 
 
 def test_witness_that_is_not_there_is_not_found(store: Store, tmp_path: Path) -> None:
