@@ -88,7 +88,7 @@ struct Meter {
   void Add(double began, double ended) {
     calls++;
     if (cpu_us < 0 && ended >= start) cpu_us = CpuUs();
-    if (began >= start && ended <= end) latencies.push_back(ended - began);
+    if (ended >= start && ended <= end) latencies.push_back(ended - began);
   }
 
   int Print() {

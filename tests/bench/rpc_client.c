@@ -105,7 +105,7 @@ static void note(lane *l)
     bench *b = l->bench;
     const int64_t ended_ns = now_ns();
     atomic_fetch_add(&b->calls, 1);
-    if (l->began_ns < b->start_ns || ended_ns > b->end_ns)
+    if (ended_ns < b->start_ns || ended_ns > b->end_ns)
         return;
     unsigned at = atomic_fetch_add(&b->n_latencies, 1);
     if (at < LATENCIES)
