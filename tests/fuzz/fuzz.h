@@ -16,6 +16,7 @@
 #include "proto/c/span.h"
 #include "proto/c/status.h"
 
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name for it */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A property of the code under test. */

@@ -20,6 +20,7 @@ static void check_rules(const wd_identity *identity)
 
     FUZZ_CHECK(wd_spiffe_parse(identity->uri, strlen(identity->uri), &again, NULL) ==
                WD_OK);
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-*): both were cleared */
     FUZZ_CHECK(memcmp(&again, &identity->parsed, sizeof(again)) == 0);
     FUZZ_CHECK(identity->serial[0] != '\0');
     FUZZ_CHECK(strspn(identity->serial, "0123456789abcdef") ==
@@ -94,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(status == WD_INVALID_ARGUMENT);
         fuzz_check_error(status, &err);
         FUZZ_CHECK(cause != WD_TLS_NONE);
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-*): all zero */
         FUZZ_CHECK(memcmp(&identity, &cleared, sizeof(identity)) == 0);
         return 0;
     }

@@ -9,7 +9,7 @@
 
 #define GREETING 8U
 #define HEAD     8U
-#define MOST     (1U << 17) /* of a stream made of lengths */
+#define MOST     (1U << 16) /* of a stream made of lengths */
 
 typedef struct run {
     wd_coalesce c;
