@@ -56,15 +56,34 @@ def build(flavour: Flavour, watch: Watcher) -> Done:
 
 
 def venv(watch: Watcher) -> tuple[Path, Done | None]:
-    """The Python of the tests; made again only when its requirements change."""
-    folder, wanted = BUILD / "venv", ROOT / "tests/requirements.txt"
-    python, stamp = folder / "bin/python", folder / "made-for"
-    key = hashlib.sha256(wanted.read_bytes() + sys.version.encode()).hexdigest()
+    """The Python of the tests: Debian's, and tests/requirements.txt."""
+    wanted = ROOT / "tests/requirements.txt"
+    return made_venv(
+        BUILD / "venv", wanted.read_text(), watch, "--system-site-packages"
+    )
+
+
+def made_venv(
+    folder: Path, requirements: str, watch: Watcher, *options: str
+) -> tuple[Path, Done | None]:
+    """The Python of a virtual environment, and how making it failed.
+
+    It is made again only when its requirements, a text for pip, change.
+    """
+    python, stamp, wanted = (
+        folder / "bin/python",
+        folder / "made-for",
+        folder / "wanted",
+    )
+    words = "\n".join((sys.version, *options, requirements))
+    key = hashlib.sha256(words.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == key:
         return python, None
     shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    wanted.write_text(requirements)
     steps: list[list[str]] = [
-        [sys.executable, "-m", "venv", "--system-site-packages", str(folder)],
+        [sys.executable, "-m", "venv", *options, str(folder)],
         [str(python), "-m", "pip", "install", "-q", "-r", str(wanted)],
     ]
     for step in steps:

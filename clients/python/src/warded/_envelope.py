@@ -127,7 +127,7 @@ def decode_reply(body: bytes) -> Reply:
     """Read a reply envelope. Raises EnvelopeError."""
     try:
         message: Any = _rpc.Reply.FromString(body)
-    except DecodeError as error:
+    except (DecodeError, UnicodeDecodeError) as error:  # the latter: in pure Python
         raise EnvelopeError(f"not a Reply: {error}") from error
     if (message.code == 0) != (message.reason == 0):
         raise EnvelopeError(f"code {message.code} with reason {message.reason}")
