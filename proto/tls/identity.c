@@ -15,7 +15,10 @@ enum {
     TAG_ISSUER_UID = 0x81,
     TAG_SUBJECT_UID = 0x82,
     TAG_EXTENSIONS = 0xa3,
+    TAG_EMAIL = 0x81,
+    TAG_DNS = 0x82,
     TAG_URI = 0x86,
+    TAG_IP = 0x87,
     SERIAL_BYTES = 20,
 };
 
@@ -71,6 +74,20 @@ static wd_status read_uri(reader *r, wd_span uri)
     return WD_OK;
 }
 
+/* A name of a form that is in use. Those that need a reader of their own, and that few
+ * readers have (directory and X.400 names, ...), have no place in our certificates. */
+static bool alt_name_ok(uint8_t tag, wd_span name)
+{
+    if (tag == TAG_IP)
+        return name.size == 4 || name.size == 16;
+    if (tag != TAG_EMAIL && tag != TAG_DNS && tag != TAG_URI)
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (name.data[i] > 0x7f) /* IA5String */
+            return false;
+    return true;
+}
+
 /* GeneralNames; all but URIs are for others to read. A second URI is the finding even
  * if it is no SPIFFE id, so all names are counted before one is read. */
 static wd_status read_alt_names(reader *r, wd_span value)
@@ -85,8 +102,12 @@ static wd_status read_alt_names(reader *r, wd_span value)
     if (!wd_der_take(&value, WD_DER_SEQUENCE, &names) || value.size != 0)
         return broken(r, WD_TLS_BAD_SAN, "subjectAltName is no sequence");
     while (names.size != 0) {
-        if (!wd_der_take_any(&names, &tag, &name) || (tag & 0xc0) != 0x80)
+        if (!wd_der_take_any(&names, &tag, &name))
             return broken(r, WD_TLS_BAD_SAN, "subjectAltName is not DER");
+        if (!alt_name_ok(tag, name))
+            return broken(r, WD_TLS_BAD_SAN,
+                          "a subject alternative name is neither a URI nor a DNS name, "
+                          "an IP address or an email address");
         if (tag == TAG_URI && n_uris++ == 0)
             uri = name;
     }

@@ -27,7 +27,8 @@ def raw(trainer: Path) -> Iterator[RawClient]:
 def payload() -> bytes:
     """A batch that runs nothing, even when a byte of it is another."""
     items = [Item(trajectory_id=f"t{n}", finish=True, extra='{"a":[1]}') for n in "12"]
-    return GetObservationRequest(items=items).SerializeToString()
+    data: bytes = GetObservationRequest(items=items).SerializeToString()
+    return data
 
 
 def fresh(raw: RawClient) -> bytes:

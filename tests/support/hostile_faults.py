@@ -10,6 +10,8 @@ SAN = hostile.uri_name(hostile.URI)
 TRAILING = der.extension(
     der.SAN, der.tlv(0x30, der.tlv(0x86, hostile.URI.encode())) + b"\0"
 )
+EMAIL = der.alternative_names((6, hostile.URI.encode()), (1, "\u00e9@x".encode()))
+REGISTERED = der.alternative_names((8, b"\x2a\x03"), (6, hostile.URI.encode()))
 MIXED_CASE = hostile.uri_name(hostile.URI.replace("owner", "Owner"))
 CA = hostile.basic(der.tlv(0x01, b"\xff"))
 
@@ -17,6 +19,8 @@ CA = hostile.basic(der.tlv(0x01, b"\xff"))
 FAULTS: dict[str, tuple[tuple[bytes, ...], str]] = {
     "trailing bytes in the SAN": ((*USUAL[:3], TRAILING), "unreadable_certificate"),
     "mixed case": ((*USUAL[:3], MIXED_CASE), "bad_san"),
+    "an email that is not ASCII": ((*USUAL[:3], EMAIL), "bad_san"),
+    "a registered id beside it": ((*USUAL[:3], REGISTERED), "bad_san"),
     "two SANs": ((*USUAL, SAN), "unreadable_certificate"),
     "a fact twice": ((*USUAL, der.fact(1, "bob")), "bad_fact"),
     "a CA": ((CA, *USUAL[1:]), "ca_certificate"),
