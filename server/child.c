@@ -1,5 +1,7 @@
 #include "server/child.h"
 
+#include "server/core_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -34,13 +36,31 @@ void wd_child_init(wd_child *child, const wd_program *program)
 /* --- in the child, between fork and exec -------------------------------------------- */
 
 /* Tell the supervisor why, and be gone. */
+_Noreturn static void leave(int control, const char *text)
+{
+    (void)!wd_control_send(control, WD_CONTROL_FAILED, -1, text, NULL);
+    _exit(127);
+}
+
 _Noreturn static void give_up(const wd_program *program, int control, const char *what)
 {
     char text[WD_CONTROL_TEXT_BYTES];
     (void)snprintf(text, sizeof(text), "%s: %s: %s", program->path, what,
                    strerror(errno));
-    (void)!wd_control_send(control, WD_CONTROL_FAILED, -1, text, NULL);
-    _exit(127);
+    leave(control, text);
+}
+
+/* Never a core with keys in it. In the words of the sandbox's layer, which it is too. */
+static void limit_core(int control)
+{
+    char text[WD_CONTROL_TEXT_BYTES];
+    const char *what = wd_core_limit_set();
+    if (what == NULL)
+        return;
+    (void)snprintf(text, sizeof(text), "rlimits: %s%s%s; %s", what,
+                   errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "",
+                   WD_CORE_CURE);
+    leave(control, text);
 }
 
 static bool reset_signals(void)
@@ -52,13 +72,11 @@ static bool reset_signals(void)
     return sigemptyset(&none) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0;
 }
 
-/* As many descriptors as the system lets; never a core with keys in it. One byte, not
- * none: with 0 a piped core_pattern is still served, and slots could not have 1. */
-static bool set_limits(void)
+/* As many descriptors as the system lets. */
+static bool raise_files(void)
 {
     struct rlimit files;
-    struct rlimit no_core = {1, 1};
-    if (setrlimit(RLIMIT_CORE, &no_core) != 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return false;
     files.rlim_cur = files.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &files) == 0;
@@ -94,8 +112,9 @@ _Noreturn static void become(const wd_program *program, int control, pid_t paren
         give_up(program, control, "signals");
     if (!arrange_descriptors(program, &control, &exe))
         give_up(program, control, "descriptors");
-    if (!set_limits())
-        give_up(program, control, "limits");
+    limit_core(control);
+    if (!raise_files())
+        give_up(program, control, "descriptors' limit");
     if (program->drop && !drop_root(program))
         give_up(program, control, "become the setting 'user'");
     /* After the change of uid, which clears it; the parent may be gone already. */

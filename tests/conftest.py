@@ -57,9 +57,9 @@ def new_home() -> Iterator[NewHome]:
 
 @pytest.fixture
 def new_gate() -> Iterator[NewGate]:
-    """new_gate(home, **env): a started Gate, stopped after the test."""
+    """new_gate(home, **options): a started Gate, stopped after the test."""
     with _gates() as keep:
-        yield lambda home, **env: keep(Gate(home, **env))
+        yield lambda home, **options: keep(Gate(home, **options))
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@
 #ifndef WD_EXECUTOR_LAYER_H
 #define WD_EXECUTOR_LAYER_H
 
+#include "server/core_limit.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,6 +32,8 @@
     X(UIDS, "uid-range", true,                                                         \
       "set sandbox.uid_base to the first of 2 x sandbox.slots ids that no account, "   \
       "no directory service and no other line of /etc/subuid owns")                    \
+    X(RLIMITS, "rlimits", true,                                                        \
+      "a seccomp profile around warded must allow prlimit64; " WD_CORE_CURE)           \
     X(PID_NS, "pid-namespace", true, WD_CURE_NS)                                       \
     X(NET_NS, "net-namespace", true, WD_CURE_NS)                                       \
     X(IPC_NS, "ipc-namespace", true, WD_CURE_NS)                                       \
@@ -42,9 +46,6 @@
     X(CGROUP_MEMORY, "cgroup-memory", true, WD_CURE_CGROUP)                            \
     X(CGROUP_PIDS, "cgroup-pids", true, WD_CURE_CGROUP)                                \
     X(CGROUP_CPU, "cgroup-cpu", false, WD_CURE_CGROUP)                                 \
-    X(RLIMITS, "rlimits", true,                                                        \
-      "a seccomp profile around warded must allow prlimit64; the hard limit of core "  \
-      "must be 1 byte or more (ulimit -Hc), not 0")                                    \
     X(CAPABILITIES, "capabilities", true,                                              \
       "a seccomp profile around warded must allow setresuid, setresgid, setgroups, "   \
       "capset and prctl(PR_CAPBSET_DROP)")                                             \

@@ -136,6 +136,8 @@ static int watch_children(void)
 
 static bool prepare(const wd_slot_spec *spec, int *ret_signals, wd_slot_fault *fault)
 {
+    if (!wd_slot_wall_core(fault)) /* while the host's /proc is here */
+        return false;
     if (sethostname("slot", 4) != 0)
         return wd_slot_fail(fault, WD_LAYER_UTS_NS, "sethostname");
     *ret_signals = watch_children();

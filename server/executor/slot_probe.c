@@ -72,6 +72,11 @@ static bool check_interpreter(const wd_slot_spec *spec, wd_slot_fault *fault)
     return true;
 }
 
+static bool check_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
+{
+    return wd_slot_wall_core(fault) && wd_slot_wall_rlimits(spec, fault);
+}
+
 static bool check_capabilities(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     (void)spec;
@@ -143,7 +148,7 @@ static const struct probe {
     {WD_LAYER_CGROUP_NS, USER | CLONE_NEWCGROUP, check_nothing},
     {WD_LAYER_MOUNTS, MOUNTS, check_mounts},
     {WD_LAYER_PROC, MOUNTS, wd_slot_root_build},
-    {WD_LAYER_RLIMITS, USER, wd_slot_wall_rlimits},
+    {WD_LAYER_RLIMITS, USER, check_rlimits},
     {WD_LAYER_CAPABILITIES, USER, check_capabilities},
     {WD_LAYER_NO_NEW_PRIVS, USER, check_no_new_privs},
     {WD_LAYER_LANDLOCK, USER, check_landlock},

@@ -1,5 +1,7 @@
 #include "server/executor/slot_walls.h"
 
+#include "server/core_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -24,16 +26,21 @@ static rlim_t smaller(rlim_t a, rlim_t b)
     return a < b ? a : b;
 }
 
-/* A hard limit that is already lower stays, but for core: see there. */
+/* A hard limit that is already lower stays. */
 static bool set_limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0)
         return false;
-    if (resource != RLIMIT_CORE)
-        hard = smaller(hard, limit.rlim_max);
+    hard = smaller(hard, limit.rlim_max);
     limit = (struct rlimit){.rlim_cur = smaller(soft, hard), .rlim_max = hard};
     return setrlimit(resource, &limit) == 0;
+}
+
+bool wd_slot_wall_core(wd_slot_fault *fault)
+{
+    const char *what = wd_core_limit_set();
+    return what == NULL || wd_slot_fail(fault, WD_LAYER_RLIMITS, "%s", what);
 }
 
 bool wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
@@ -43,8 +50,6 @@ bool wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
         const char *name;
         rlim_t soft, hard;
     } limits[] = {
-        /* 1, not 0: with 0 a piped core_pattern would still start the host's helper */
-        {RLIMIT_CORE, "core", 1, 1},
         {RLIMIT_NOFILE, "nofile", 256, 256},
         {RLIMIT_FSIZE, "fsize", spec->files_bytes, spec->files_bytes},
         /* above the cgroup's, which counts what it refuses */

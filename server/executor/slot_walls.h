@@ -12,7 +12,10 @@
 #include "server/executor/slot_fault.h"
 #include "server/executor/slot_spec.h"
 
-/* Resource limits, hard and soft. Files, processes and address space by the spec. */
+/* No dump of its memory; it looks at the host's /proc. See core_limit.h. */
+bool wd_slot_wall_core(wd_slot_fault *fault);
+
+/* Other resource limits, hard and soft. Files, processes and address space by the spec. */
 bool wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault);
 
 /* Empty bounding set, ids 1000, no groups, no capability in any set. */

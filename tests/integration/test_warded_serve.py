@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NewGate, NewHome
-from tests.support.gate import Done, Gate, Home
+from tests.support.gate import ROOT, Done, Gate, Home, program, run
 
 PATIENCE_S = 60.0
 LOOK_S = 0.1
@@ -100,6 +100,58 @@ def test_claim_04_start_refuses_by_cause_path_and_cure(
     last = done.stderr.splitlines()[-1]
     assert last.startswith("warded serve: gate: ")
     assert [word for word in says if word not in last] == []
+
+
+# As sudo leaves it, and as root of a container has it: no way to raise it.
+NO_CORE = ("setpriv", "--bounding-set=-sys_resource", "prlimit", "--core=0:0")
+PATTERN = Path("/proc/sys/kernel/core_pattern")
+PIPED = """
+echo '|/bin/true %p' >/run/pattern
+mount --bind /run/pattern /proc/sys/kernel/core_pattern
+rm /run/pattern
+exec "$@"
+"""
+
+
+def without_core(home: Path, command: str, *, piped: bool = False) -> Done:
+    """A command under a hard core limit of 0."""
+    wrap = NO_CORE
+    if piped:
+        wrap = ("unshare", "--mount", "sh", "-ec", PIPED, "sh", *NO_CORE)
+    return run(*wrap, program("warded"), "--home", home, command, check=False)
+
+
+def test_a_hard_core_limit_of_0_where_a_helper_gets_dumps_is_refused_alike(
+    home: Path,
+) -> None:
+    done = without_core(home, "serve", piped=True)
+    assert done.returncode == 78, done.stderr
+    said = done.stderr.splitlines()[-1].removeprefix("warded serve: execd: rlimits: ")
+    assert said.startswith("the hard limit of core is 0 and kernel.core_pattern runs")
+    table = facts(without_core(home, "check", piped=True))
+    what, cure = table["sandbox: rlimits"].removeprefix("FAIL ").split("; cure: ")
+    assert said.split("; ", 1)[0] == what
+    assert said.endswith(cure[cure.index("give it a hard limit") :])
+    assert "LimitCORE=1" in cure
+
+
+def test_a_hard_core_limit_of_0_where_dumps_are_files_is_no_reason_to_refuse(
+    home: Path, new_gate: NewGate
+) -> None:
+    verdict = facts(without_core(home, "check"))["sandbox: rlimits"]
+    if PATTERN.read_text().startswith(("|", "@")):  # of this host: then it is
+        assert verdict.startswith("FAIL ")
+        return
+    assert verdict.startswith("ok ")
+    gate = new_gate(Home(home), wrap=NO_CORE)
+    for pid in pids(gate).values():
+        limits = Path(f"/proc/{pid}/limits").read_text()
+        assert re.search(r"^Max core file size +0 +0 ", limits, re.M)
+
+
+def test_the_unit_of_systemd_sets_a_core_limit_that_is_accepted() -> None:
+    unit = (ROOT / "deploy/systemd/warded.service").read_text()
+    assert re.findall(r"^LimitCORE=(.*)$", unit, re.M) == ["1"]
 
 
 def test_check_names_a_digest_key_of_a_wrong_size(home: Path) -> None:

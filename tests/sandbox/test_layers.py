@@ -31,9 +31,17 @@ def mounted(script: str) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def limited(option: str) -> tuple[str, ...]:
-    """Run under a lower hard limit."""
-    return ("sh", "-ec", f'ulimit {option}\nexec "$@"', "sh")
+def piped(pattern: str) -> tuple[str, ...]:
+    """Run where kernel.core_pattern is this."""
+    return mounted(
+        f"echo '{pattern}' >/run/c\n"
+        "mount --bind /run/c /proc/sys/kernel/core_pattern\nrm /run/c"
+    )
+
+
+HIDDEN = mounted("mount -t tmpfs none /proc/sys/kernel")
+# As sudo leaves it, and as root of a container has it: no way to raise it.
+NO_CORE = ("setpriv", "--bounding-set=-sys_resource", "prlimit", "--core=0:0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +92,9 @@ CASES = [
         mounted("mount -o remount,bind,ro /sys/fs/cgroup/pids"),
     ),
     Case("rlimits", "denied", "prlimit64", deny("302 1=12")),
-    Case("rlimits", "no_core_byte", "ulimit -Hc", limited("-Hc 0")),
+    Case("rlimits", "core_dumps_piped", "ulimit -Hc", (*piped("|/bin/true"), *NO_CORE)),
+    Case("rlimits", "core_dumps_sent", "core_pattern", (*piped("@/x"), *NO_CORE)),
+    Case("rlimits", "core_pattern_hidden", "ulimit -Hc", (*HIDDEN, *NO_CORE)),
     Case("capabilities", "capset_denied", "capset", deny("126")),
     Case("capabilities", "bounding_set_denied", "PR_CAPBSET_DROP", deny("157 0=24")),
     Case("no-new-privs", "denied", "PR_SET_NO_NEW_PRIVS", deny("157 0=38")),
@@ -207,3 +217,18 @@ def test_claim_10_execd_by_hand_says_so_and_does_nothing() -> None:
     )
     assert done.returncode == 64
     assert b"not by hand" in done.stderr
+
+
+def test_a_hard_core_limit_of_0_will_do_where_the_pattern_is_a_file(
+    tmp_path: Path,
+) -> None:
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text()
+    with Execd(write_home(tmp_path / "home", slots=1), wrap=NO_CORE) as execd:
+        if pattern.startswith(("|", "@")):  # of this host: then it is refused
+            assert execd.wait_refused().startswith("rlimits: the hard limit of core")
+            return
+        execd.wait_ready()
+        jobs = execd.connect()
+        jobs.wait_ready()
+        code = "import resource\nprint(resource.getrlimit(resource.RLIMIT_CORE))"
+        assert jobs.run(code).stdout == b"(0, 0)\n"

@@ -17,6 +17,7 @@ import select
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -115,8 +116,10 @@ class Home:
 class Gate:
     """`warded serve` over a home, from ready to stopped."""
 
-    def __init__(self, home: Home, **env: str) -> None:
+    def __init__(self, home: Home, *, wrap: Sequence[str] = (), **env: str) -> None:
+        """`wrap`: a program and its arguments that execs the rest of the line."""
         self.home = home
+        self._wrap = wrap
         self.address = ""
         self._env = {**os.environ, **env}
         self._log = home.path / "serve.log"
@@ -150,7 +153,7 @@ class Gate:
         (self.home.path / "run/address").unlink(missing_ok=True)  # of a killed one
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [program("warded"), "--home", self.home.path, "serve"],
+                [*self._wrap, program("warded"), "--home", self.home.path, "serve"],
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
