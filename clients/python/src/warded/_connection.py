@@ -53,6 +53,7 @@ class Connection:
         self._on_answer = on_answer
         self._lock = threading.Lock()  # guards all below, and tls and wire
         self._pending: dict[int, Call[Any] | None] = {}  # None: an answer to drop
+        self._was_busy = False  # when answers last came
         self._outbox = Outbox(opened.tls, self._raw)
         self._readers = Readers(self._lock)
         self._poll = select.poll()  # of the caller that reads
@@ -125,7 +126,7 @@ class Connection:
     @property
     def is_busy(self) -> bool:
         """Whether so many calls are in flight that what they share is worth sharing."""
-        return len(self._pending) >= _GATHER
+        return self._was_busy or len(self._pending) >= _GATHER
 
     def is_fit(self) -> bool:
         """Whether it takes new calls."""
@@ -162,6 +163,7 @@ class Connection:
             return ""
         except OSError as error:
             return error.strerror or str(error)
+        self._was_busy = len(self._pending) >= _GATHER
         try:
             for event in self._wire.receive(self._tls.decrypt(data)):
                 if isinstance(event, Answer):
