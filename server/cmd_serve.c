@@ -127,8 +127,11 @@ int wd_cmd_serve(const char *home, int argc, char **argv)
         NULL,
         "Run the gate (as the setting 'user') and warded-execd, and start them again "
         "when "
-        "they end. SIGTERM drains and stops, a second one kills; SIGHUP reloads "
-        "certificates, deny-list and limits.",
+        "they end. SIGTERM drains and stops, a second one kills; SIGHUP reads "
+        "the configuration again and takes its certificates, deny-list, "
+        "limits.in_flight (up to the value of the start), "
+        "limits.connections_per_principal and limits.queue; or, where something is "
+        "refused, nothing.",
         NULL,
         NULL,
         NULL};

@@ -14,14 +14,14 @@ static wd_step refuse_full(const wd_call *call, wd_error *err)
         err, WD_REASON_QUEUE_FULL,
         "limits.in_flight is %llu and as many calls are in flight; send again "
         "a little later",
-        (unsigned long long)call->gate->config->limits.in_flight);
+        (unsigned long long)atomic_load(&call->gate->limits.in_flight));
     err->retry_after_ms = RETRY_FULL_MS;
     return WD_FAILED;
 }
 
 static wd_step refuse_quota(const wd_call *call, wd_error *err)
 {
-    uint64_t contexts = call->gate->config->limits.in_flight + WD_GATE_RESERVED;
+    uint64_t contexts = atomic_load(&call->gate->limits.in_flight) + WD_GATE_RESERVED;
 
     (void)wd_refuse(err, WD_REASON_QUOTA,
                     "a principal may have a quarter of limits.in_flight + %u calls in "

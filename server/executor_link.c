@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -17,6 +18,7 @@
 
 struct wd_link {
     wd_link_options options;
+    atomic_uint_fast64_t queue; /* options.queue, until it is set anew */
     pthread_t thread;
     int wake; /* eventfd */
 
@@ -83,6 +85,11 @@ uint32_t wd_link_running(wd_link *link)
     return running;
 }
 
+void wd_link_set_queue(wd_link *link, uint64_t queue)
+{
+    atomic_store(&link->queue, queue);
+}
+
 /* --- jobs --------------------------------------------------------------------------- */
 
 /* NONE: a new job may be sent; else how it ends at once. */
@@ -90,7 +97,8 @@ static wd_job_end first_look(const wd_link *link)
 {
     if (link->wire == NULL || link->ready == NULL)
         return WD_JOB_UNAVAILABLE;
-    if (link->options.queue > 0 && link->jobs.waiting >= link->options.queue)
+    uint64_t most = atomic_load(&link->queue);
+    if (most > 0 && link->jobs.waiting >= most)
         return WD_JOB_FULL;
     return WD_JOB_NONE;
 }
@@ -321,6 +329,7 @@ wd_status wd_link_start(const wd_link_options *options, wd_link **ret_link,
     if (link == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for the executor's link");
     link->options = *options;
+    atomic_store(&link->queue, options->queue);
     link->fresh = -1;
     (void)snprintf(link->problem, sizeof(link->problem), "no executor yet");
     (void)pthread_mutex_init(&link->lock, NULL);

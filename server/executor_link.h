@@ -93,6 +93,9 @@ typedef struct wd_link_ready {
 wd_link_ready *wd_link_get_ready(wd_link *link, char *ret_problem, size_t size);
 void wd_link_ready_unref(wd_link *link, wd_link_ready *ready);
 
+/* Another limit than that of the options, from now on. Any thread. */
+void wd_link_set_queue(wd_link *link, uint64_t queue);
+
 /* Actions that run inside the executor now. */
 uint32_t wd_link_running(wd_link *link);
 

@@ -13,6 +13,7 @@
 
 #include "server/control.h"
 #include "server/gate_boot.h"
+#include "server/gate_reload.h"
 #include "server/log.h"
 #include "server/recovery.h"
 #include "server/vanished.h"
@@ -135,23 +136,6 @@ static wd_status listen_when_ready(run *r, wd_error *err)
 
 /* --- running ------------------------------------------------------------------------------- */
 
-static void reload(run *r)
-{
-    WD_AUTO(wd_tls_credentials) *credentials = NULL;
-    wd_error err;
-
-    if (wd_gate_load_credentials(r->gate.config, &credentials, &err) != WD_OK) {
-        wd_log(WD_LOG_ERROR, "gate.reload_refused", WD_KV("why", err.msg));
-        return;
-    }
-    wd_listener_reload(r->gate.listener, credentials);
-    wd_rejects_note(r->gate.rejects, &(wd_reject){.event = "config.reload",
-                                                  .address = "",
-                                                  .reason = "NONE",
-                                                  .detail = "credentials, deny list"});
-    wd_log_event(WD_LOG_INFO, "gate.reloaded");
-}
-
 static void hear(run *r)
 {
     wd_control_message message;
@@ -169,7 +153,7 @@ static void hear(run *r)
         r->stopping = true;
         break;
     case WD_CONTROL_RELOAD:
-        reload(r);
+        wd_gate_reload(&r->gate);
         break;
     case WD_CONTROL_END: /* the supervisor is gone */
         r->stopping = r->orphaned = true;

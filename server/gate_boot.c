@@ -116,6 +116,15 @@ static wd_status start_threads(wd_gate *gate, const wd_gate_hooks *hooks, wd_err
     return wd_link_start(&link, &gate->link, err);
 }
 
+void wd_gate_set_limits(wd_gate *gate, const wd_config *config)
+{
+    atomic_store(&gate->limits.in_flight, config->limits.in_flight);
+    atomic_store(&gate->limits.connections_per_principal,
+                 config->limits.connections_per_principal);
+    if (gate->link != NULL)
+        wd_link_set_queue(gate->link, config->limits.queue);
+}
+
 wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
 {
     WD_AUTO(wd_tls_credentials) *credentials = NULL;
@@ -124,6 +133,7 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
     WD_TRY(load_digest_key(gate->config, gate->digest_key, err));
     const char *uri = wd_tls_credentials_identity(credentials)->uri;
     memcpy(gate->uri, uri, strlen(uri) + 1);
+    wd_gate_set_limits(gate, gate->config);
     WD_TRY(make_tables(gate, err));
     WD_TRY(open_store(gate, err));
     WD_TRY(start_threads(gate, hooks, err));

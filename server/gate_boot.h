@@ -25,6 +25,9 @@ WD_MUST_USE wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks,
 WD_MUST_USE wd_status wd_gate_load_credentials(const wd_config *config,
                                                wd_tls_credentials **ret, wd_error *err);
 
+/* The limits that may change while the gate runs, as `config` says. */
+void wd_gate_set_limits(wd_gate *gate, const wd_config *config);
+
 /* Undo; also of a gate that was half made. Every call must have ended. */
 void wd_gate_unboot(wd_gate *gate);
 

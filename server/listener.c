@@ -65,7 +65,7 @@ static void arrived(wd_listener *listener, nng_pipe pipe)
     wd_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe)};
     nng_sockaddr addr;
     wd_error err;
-    uint64_t most = listener->gate->config->limits.connections_per_principal;
+    uint64_t most = atomic_load(&listener->gate->limits.connections_per_principal);
 
     if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &addr) == 0)
         format_address(&addr, peer.address);
@@ -132,7 +132,7 @@ static void vacate(wd_slot *slot)
 static wd_call *new_call(wd_slot *slot, uint64_t busy)
 {
     wd_gate *gate = slot->listener->gate;
-    uint64_t limit = gate->config->limits.in_flight;
+    uint64_t limit = atomic_load(&gate->limits.in_flight);
     uint32_t pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(slot->request));
     wd_peer *peer = wd_peers_find(gate->peers, pipe);
     wd_call *call = peer != NULL ? calloc(1, sizeof(*call)) : NULL;

@@ -1,7 +1,7 @@
 /* parts.h - what one gate is made of; every call borrows it.
  *
  * Threads: the pointers are set before the gate listens and never change; each part
- *          keeps its own rules. `draining` is set once.
+ *          keeps its own rules. `draining` is set once, `limits` by a reload.
  * Owns:    server/gate.c makes and ends the parts. */
 #ifndef WD_SERVER_PARTS_H
 #define WD_SERVER_PARTS_H
@@ -28,6 +28,13 @@ struct wd_batches;  /* server/service/batch.h */
 struct wd_listener; /* server/listener.h */
 struct wd_ticker;   /* server/ticker.h */
 
+/* Of the settings those that a reload changes: these hold, not the configuration's. */
+typedef struct wd_live_limits {
+    atomic_uint_fast64_t
+        in_flight; /* never above the start's: contexts are made then */
+    atomic_uint_fast64_t connections_per_principal;
+} wd_live_limits;
+
 typedef struct wd_gate {
     const wd_config *config;
     const wd_clock *clock;
@@ -50,6 +57,7 @@ typedef struct wd_gate {
     wd_pool *reader_pool;
     wd_pool *reply_pool;
 
+    wd_live_limits limits; /* written by the main thread */
     atomic_bool draining;
 } wd_gate;
 

@@ -185,6 +185,10 @@ class Gate:
         if status != 0:
             raise self._failure(f"ended with status {status}")
 
+    def hang_up(self) -> None:
+        """Let it reload."""
+        os.kill(self.pid, signal.SIGHUP)
+
     def kill(self) -> None:
         """End it at once, children and all."""
         if self._process is not None:
