@@ -13,11 +13,12 @@
 
 #define STATUS(name) WARDED__V1__RESULT__STATUS__##name
 
-/* The item does not run; the text of *err becomes its message. */
+/* The item does not run, because of `field`; the text of *err becomes its message. */
 static wd_status refuse(wd_item *item, Warded__V1__Result__Status status,
-                        const wd_error *err, wd_budget *budget)
+                        const char *field, const wd_error *err, wd_budget *budget)
 {
     item->runs = false;
+    item->wrong = field;
     item->verdict = (wd_verdict){status, err->reason};
     item->message = wd_budget_text(budget, err->msg, strlen(err->msg));
     return item->message != NULL ? WD_OK : WD_RESOURCE_EXHAUSTED;
@@ -62,11 +63,12 @@ static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
     const wd_config *config = call->gate->config;
     wd_budget *budget = call->budget;
     wd_routed routed;
+    const char *field = NULL;
     wd_error err;
 
     item->message = "";
-    if (wd_item_check(item->asked, &config->sandbox.maxima, &err) != WD_OK)
-        return refuse(item, STATUS(INVALID_ACTION), &err, budget);
+    if (wd_item_check(item->asked, &config->sandbox.maxima, &field, &err) != WD_OK)
+        return refuse(item, STATUS(INVALID_ACTION), field, &err, budget);
     pair->trajectory_id = item->asked->trajectory_id;
     if (item->asked->finish) {
         item->valid = true;
@@ -76,16 +78,17 @@ static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
     const wd_routing_ask ask = {item->asked->tool, item->asked->action, budget};
     wd_status status = wd_routing_find(config, &ask, &routed, &err);
     if (status == WD_NOT_FOUND)
-        return refuse(item, STATUS(INVALID_ACTION), &err, budget);
+        return refuse(item, STATUS(INVALID_ACTION),
+                      ask.named[0] != '\0' ? "tool" : "action", &err, budget);
     WD_TRY(status);
     item->tool = routed.tool;
     item->valid = true;
     pair->tool = routed.tool->name;
     if (!may_use(call, routed.tool, pair)) {
         (void)wd_refuse(&err, WD_REASON_SCOPE_MISSING,
-                        "token %s has no scope that covers observe:%s", call->token->id,
+                        "the token has no scope that covers observe:%s",
                         routed.tool->name);
-        return refuse(item, STATUS(DENIED), &err, budget);
+        return refuse(item, STATUS(DENIED), "tool", &err, budget);
     }
     item->runs = true;
     fill_job(call, item, routed.code);

@@ -22,6 +22,7 @@ typedef struct wd_item {
     bool valid;                 /* an action was parsed and a tool found */
     wd_verdict verdict;         /* of what does not run; later of all */
     const char *message;        /* "" or why; in the budget, or static */
+    const char *wrong; /* the field that it was refused for; NULL: none; static */
 
     /* While it runs. */
     struct wd_batch *batch;

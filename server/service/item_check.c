@@ -76,16 +76,32 @@ static wd_status check_limits(const Warded__V1__Limits *asked,
                        maxima->output_bytes, err);
 }
 
-wd_status wd_item_check(const Warded__V1__Item *item, const wd_action_limits *maxima,
-                        wd_error *err)
+static wd_status check_files(const Warded__V1__Item *item, wd_error *err)
 {
+    if (item->n_files == 0 && item->n_fetch == 0)
+        return WD_OK;
+    return wd_refuse(err, WD_REASON_NOT_BUILT,
+                     "files and fetch are not built yet; leave them out");
+}
+
+/* One field after the other: *field is the one that is looked at. */
+wd_status wd_item_check(const Warded__V1__Item *item, const wd_action_limits *maxima,
+                        const char **field, wd_error *err)
+{
+    *field = "trajectory_id";
     WD_TRY(check_trajectory(item->trajectory_id, err));
+    *field = "action";
     WD_TRY(check_size("action", strlen(item->action), WD_ACTION_BYTES, err));
+    *field = "stdin";
     WD_TRY(check_size("stdin", item->stdin.len, WD_STDIN_BYTES, err));
+    *field = "arguments";
     WD_TRY(check_object("arguments", item->arguments, err));
+    *field = "extra";
     WD_TRY(check_object("extra", item->extra, err));
-    if (item->n_files > 0 || item->n_fetch > 0)
-        return wd_refuse(err, WD_REASON_NOT_BUILT,
-                         "files and fetch are not built yet; leave them out");
-    return check_limits(item->limits, maxima, err);
+    *field = "files";
+    WD_TRY(check_files(item, err));
+    *field = "limits";
+    WD_TRY(check_limits(item->limits, maxima, err));
+    *field = NULL;
+    return WD_OK;
 }

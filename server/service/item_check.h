@@ -7,8 +7,12 @@
 #include "server/config.h"
 #include "warded/v1/observation.pb-c.h"
 
-/* Errors: INVALID_ARGUMENT FIELD_INVALID: names the field, the value's fault, the bound */
+/* On failure *field is the item's field that is wrong ("action", "limits"), static; else
+ * NULL.
+ * Errors: INVALID_ARGUMENT FIELD_INVALID: names the field, the value's fault, the bound
+ *         UNIMPLEMENTED    NOT_BUILT: files, fetch */
 WD_MUST_USE wd_status wd_item_check(const Warded__V1__Item *item,
-                                    const wd_action_limits *maxima, wd_error *err);
+                                    const wd_action_limits *maxima, const char **field,
+                                    wd_error *err);
 
 #endif

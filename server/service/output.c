@@ -58,7 +58,7 @@ static void shorten(wd_buffer *text, size_t keep, wd_output *ret)
     text->size = head + tail.size;
     ret->head_bytes = head;
     ret->tail_bytes = tail.size;
-    ret->cut = true;
+    ret->cut = ret->shortened = true;
 }
 
 static bool convert(const Warded__Exec__V1__Output *from, wd_buffer *text,
@@ -81,6 +81,7 @@ static bool convert(const Warded__Exec__V1__Output *from, wd_buffer *text,
     if (!append(text, tail))
         return false;
     ret->tail_bytes = text->size - ret->head_bytes;
+    ret->original_bytes = from->original_bytes + (text->size - head.size - tail.size);
     return true;
 }
 
@@ -92,7 +93,6 @@ wd_status wd_output_make(const Warded__Exec__V1__Output *from, size_t keep,
     *ret = (wd_output){.text = ""};
     if (from == NULL || (from->data.len == 0 && from->original_bytes == 0))
         return WD_OK;
-    ret->original_bytes = from->original_bytes;
     if (!convert(from, &text, ret))
         return wd_refuse(err, WD_REASON_CAPACITY, "no memory for an action's output");
     if (text.size > keep)

@@ -16,11 +16,13 @@
 
 /* head_bytes + tail_bytes is the text's length; when nothing was cut the tail is 0. */
 typedef struct wd_output {
-    const char *text; /* in the budget */
-    uint64_t original_bytes;
+    const char *text;        /* in the budget */
+    uint64_t original_bytes; /* of the text, had nothing been cut: what we see of the
+                                stream as it is in the text, the rest as it was written */
     uint64_t head_bytes;
     uint64_t tail_bytes;
-    bool cut;
+    bool cut;       /* by the executor or by us */
+    bool shortened; /* by us */
 } wd_output;
 
 /* `keep` bytes of the text at most. *ret is an empty text when there was no output.

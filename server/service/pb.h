@@ -4,8 +4,6 @@
 #ifndef WD_SERVER_SERVICE_PB_H
 #define WD_SERVER_SERVICE_PB_H
 
-#include "proto/c/span.h"
-
 #include <protobuf-c/protobuf-c.h>
 #include <stdint.h>
 
@@ -18,11 +16,6 @@ static inline char *wd_pb_text(const char *text)
 static inline ProtobufCBinaryData wd_pb_bytes(const void *data, size_t size)
 {
     return (ProtobufCBinaryData){.len = size, .data = (uint8_t *)(uintptr_t)data};
-}
-
-static inline wd_span wd_pb_span(ProtobufCBinaryData bytes)
-{
-    return (wd_span){bytes.data, bytes.len};
 }
 
 #endif

@@ -5,13 +5,14 @@
 #include <sys/wait.h>
 
 #include "server/parts.h"
+#include "server/service/ending.h"
 #include "server/service/output.h"
 #include "server/service/pb.h"
 
 #define ITEM_BYTES  1024U /* of a result besides its outputs, with room to spare */
 #define KEPT_MOST   (64U << 20) /* above every output */
 #define KEPT_LEAST  256U
-#define OTHER_BYTES 700U /* of a result in the encoded reply, besides its outputs */
+#define OTHER_BYTES 800U /* of a result in the encoded reply, besides its outputs */
 
 /* Everything of one result, in one piece of memory. */
 typedef struct made {
@@ -21,6 +22,8 @@ typedef struct made {
     Warded__V1__Content content[2];
     Warded__V1__Content *pointers[2];
     Warded__V1__Truncation truncation[2];
+    Warded__V1__Result__MetadataEntry notes[2];
+    Warded__V1__Result__MetadataEntry *note_pointers[2];
 } made;
 
 /* --- how long outputs may be ----------------------------------------------------------- */
@@ -62,8 +65,23 @@ wd_budget *wd_results_budget(const wd_items *items)
 
 /* --- one result ------------------------------------------------------------------------ */
 
-static wd_status add_output(made *m, const char *name, const wd_output *out)
+/* An entry of the result's metadata: each key once. */
+static void add_note(made *m, const char *key, const char *value)
 {
+    size_t at = m->result.n_metadata++;
+
+    WD_ASSERT(at < sizeof(m->notes) / sizeof(m->notes[0]));
+    warded__v1__result__metadata_entry__init(&m->notes[at]);
+    m->notes[at].key = wd_pb_text(key);
+    m->notes[at].value = wd_pb_text(value);
+    m->note_pointers[at] = &m->notes[at];
+    m->result.metadata = m->note_pointers;
+}
+
+static void add_output(made *m, const char *name, const wd_output *out)
+{
+    if (out->text[0] == '\0' && !out->cut)
+        return;
     size_t at = m->result.n_content++;
     Warded__V1__Content *content = &m->content[at];
 
@@ -80,20 +98,28 @@ static wd_status add_output(made *m, const char *name, const wd_output *out)
     }
     m->pointers[at] = content;
     m->result.content = m->pointers;
-    return WD_OK;
 }
 
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* *ret_silent: whether there is nothing to read on stderr. */
+
 static wd_status set_content(made *m, const Warded__Exec__V1__Done *done, size_t keep,
-                             wd_budget *budget, wd_error *err)
+                             wd_budget *budget, bool *ret_silent)
 {
     wd_output out;
+    wd_output err;
 
-    WD_TRY(wd_output_make(done->out, keep, budget, &out, err));
-    if (out.text[0] != '\0' || out.cut)
-        WD_TRY(add_output(m, "stdout", &out));
-    WD_TRY(wd_output_make(done->err, keep, budget, &out, err));
-    if (out.text[0] != '\0' || out.cut)
-        WD_TRY(add_output(m, "stderr", &out));
+    WD_TRY(wd_output_make(done->out, keep, budget, &out, NULL));
+    WD_TRY(wd_output_make(done->err, keep, budget, &err, NULL));
+    add_output(m, "stdout", &out);
+    add_output(m, "stderr", &err);
+    if (out.shortened || err.shortened)
+        add_note(m, "output_cut", "frame");
+    *ret_silent = is_blank(err.text) && !err.cut;
     return WD_OK;
 }
 
@@ -132,8 +158,6 @@ static const struct {
      "the deadline passed before the action could start; it may be sent again"},
     {WD_REASON_QUEUE_FULL,
      "limits.queue actions wait already; it never started and may be sent again"},
-    {WD_REASON_RUN_TIMEOUT,
-     "the action ran out of time; what it wrote until then is kept"},
     {WD_REASON_EXECUTOR_DIED, "the executor died while it had the action"},
     {WD_REASON_SANDBOX_UNAVAILABLE, "no sandbox is there to run it in"},
     {WD_REASON_CANCELLED, "cancelled"},
@@ -155,6 +179,43 @@ static const char *message_of(const wd_item *item)
     return "";
 }
 
+static uint64_t either(uint64_t asked, uint64_t otherwise)
+{
+    return asked != 0 ? asked : otherwise;
+}
+
+/* What the item asked for, else its tool's own. */
+static wd_action_limits limits_of(const wd_item *item)
+{
+    const Warded__Exec__V1__Limits *asked = &item->job.limits;
+    const wd_action_limits *own = &item->tool->limits;
+
+    return (wd_action_limits){
+        .wall_ms = either(asked->wall_ms, own->wall_ms),
+        .cpu_ms = either(asked->cpu_ms, own->cpu_ms),
+        .memory_bytes = either(asked->memory_bytes, own->memory_bytes),
+        .pids = either(asked->pids, own->pids),
+        .files_bytes = either(asked->files_bytes, own->files_bytes),
+        .output_bytes = either(asked->output_bytes, own->output_bytes),
+    };
+}
+
+/* Of an action that ran: its content, and how it ended where that does not tell. */
+static wd_status fill_run(made *m, const wd_item *item, size_t keep, wd_budget *budget)
+{
+    const Warded__Exec__V1__Done *done = item->job.done_message;
+    wd_ending ending = {.done = done, .limits = limits_of(item)};
+    char text[WD_ENDING_BYTES];
+
+    set_exit(m, done);
+    WD_TRY(set_content(m, done, keep, budget, &ending.silent));
+    if (m->result.exit == NULL || m->result.message[0] != '\0')
+        return WD_OK;
+    wd_ending_text(&ending, text);
+    m->result.message = wd_budget_text(budget, text, strlen(text));
+    return m->result.message != NULL ? WD_OK : WD_RESOURCE_EXHAUSTED;
+}
+
 static wd_status fill(made *m, const wd_call *call, const wd_item *item, size_t keep,
                       wd_budget *budget)
 {
@@ -169,11 +230,12 @@ static wd_status fill(made *m, const wd_call *call, const wd_item *item, size_t 
     result->done = item->asked->finish;
     if (item->tool != NULL)
         result->tool = wd_pb_text(item->tool->name);
+    if (item->wrong != NULL)
+        add_note(m, "field", item->wrong);
     set_timings(m, call, item);
     if (done == NULL || !wd_verdict_has_content(result->status))
         return WD_OK;
-    set_exit(m, done);
-    return set_content(m, done, keep, budget, NULL);
+    return fill_run(m, item, keep, budget);
 }
 
 static void fill_pair(const made *m, const wd_item *item, wd_pair *pair)

@@ -1,10 +1,10 @@
 /* routing.h - which tool an action is for, and the code in it.
  *
- * A tool named in the item is taken; else the configured tools are asked in their order
- * whether the text holds one of their tags, as `<tag>...</tag>` or as a fence
- * "```tag ... ```". All blocks of the tool count, joined by newlines; tagged blocks come
- * before fences: when there is one of the former, the latter are prose. With a tool named
- * and no tag in the text, the whole text is the code.
+ * A tool named in the item is taken, and the whole text is its code: no tag is looked for,
+ * no byte is changed. Without a name the configured tools are asked in their order whether
+ * the text holds one of their tags, as `<tag>...</tag>` or as a fence "```tag ... ```".
+ * All blocks of the tool count, joined by newlines; tagged blocks come before fences: when
+ * there is one of the former, the latter are prose.
  *
  * Threads: any; pure.  Source: verl-tool's python_code, for the tags. */
 #ifndef WD_SERVER_SERVICE_ROUTING_H

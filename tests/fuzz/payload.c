@@ -70,7 +70,8 @@ static void check_item(const Warded__V1__Item *item, wd_budget *budget)
 {
     wd_error err = {.status = WD_OK};
     wd_routed routed;
-    wd_status status = wd_item_check(item, &maxima, &err);
+    const char *field = NULL;
+    wd_status status = wd_item_check(item, &maxima, &field, &err);
 
     if (status == WD_OK) {
         const wd_routing_ask ask = {item->tool, item->action, budget};

@@ -100,11 +100,14 @@ static void check(const item_case *c)
     limits.files_bytes = c->limits.files_bytes;
     limits.output_bytes = c->limits.output_bytes;
     item.limits = &limits;
-    wd_status status = wd_item_check(&item, &maxima, &err);
+    const char *field = "unset";
+    wd_status status = wd_item_check(&item, &maxima, &field, &err);
     if (c->refused == NULL) {
         assert_int_equal(status, WD_OK);
+        assert_null(field);
         return;
     }
+    assert_non_null(strstr(err.msg, field)); /* the message names the same */
     assert_int_equal(status, WD_INVALID_ARGUMENT);
     assert_int_equal(err.reason, WD_REASON_FIELD_INVALID);
     assert_non_null(strstr(err.msg, c->refused));
@@ -124,15 +127,17 @@ static void fields_are_bounded_as_the_table_says(void **state)
 static void files_are_refused_not_dropped(void **state)
 {
     Warded__V1__Item item = WARDED__V1__ITEM__INIT;
+    const char *field = NULL;
     wd_error err;
 
     (void)state;
     item.trajectory_id = text("t");
     item.n_files = 1;
-    assert_int_equal(wd_item_check(&item, &maxima, &err), WD_UNIMPLEMENTED);
+    assert_int_equal(wd_item_check(&item, &maxima, &field, &err), WD_UNIMPLEMENTED);
+    assert_string_equal(field, "files");
     item.n_files = 0;
     item.n_fetch = 1;
-    assert_int_equal(wd_item_check(&item, &maxima, &err), WD_UNIMPLEMENTED);
+    assert_int_equal(wd_item_check(&item, &maxima, &field, &err), WD_UNIMPLEMENTED);
     assert_int_equal(err.reason, WD_REASON_NOT_BUILT);
 }
 

@@ -23,28 +23,35 @@ typedef struct output_case {
     uint64_t original;
     const char *want;
     uint64_t want_head, want_tail;
+    uint64_t want_cut; /* bytes of the original that are in neither */
     bool cut;
 } output_case;
 
 #define TEXT(s) (s), sizeof(s) - 1
 
 static const output_case cases[] = {
-    {"plain", TEXT("abc\n"), 4, 4, "abc\n", 4, 0, false},
-    {"text of three bytes a character", TEXT(EURO EURO), 6, 6, EURO EURO, 6, 0, false},
-    {"a byte that is none", TEXT("a\xFFz"), 3, 3, "a" BAD "z", 5, 0, false},
-    {"a NUL", TEXT("a\0z"), 3, 3, "a" BAD "z", 5, 0, false},
-    {"a NUL at the end", TEXT("a\0"), 2, 2, "a" BAD, 4, 0, false},
-    {"a character cut off by the end", TEXT("a\xE2\x82"), 3, 3, "a" BAD, 4, 0, false},
-    {"a surrogate", TEXT("\xED\xA0\x80"), 3, 3, BAD BAD BAD, 9, 0, false},
-    {"head and tail", TEXT("headtail"), 4, 100, "headtail", 4, 4, true},
+    {"plain", TEXT("abc\n"), 4, 4, "abc\n", 4, 0, 0, false},
+    {"text of three bytes a character", TEXT(EURO EURO), 6, 6, EURO EURO, 6, 0, 0,
+     false},
+    {"a byte that is none", TEXT("a\xFFz"), 3, 3, "a" BAD "z", 5, 0, 0, false},
+    {"a NUL", TEXT("a\0z"), 3, 3, "a" BAD "z", 5, 0, 0, false},
+    {"a NUL at the end", TEXT("a\0"), 2, 2, "a" BAD, 4, 0, 0, false},
+    {"a character cut off by the end", TEXT("a\xE2\x82"), 3, 3, "a" BAD, 4, 0, 0,
+     false},
+    {"a surrogate", TEXT("\xED\xA0\x80"), 3, 3, BAD BAD BAD, 9, 0, 0, false},
+    {"head and tail", TEXT("headtail"), 4, 100, "headtail", 4, 4, 92, true},
     {"the head's last character split", TEXT("he\xE2\x82tail"), 4, 100, "hetail", 2, 4,
-     true},
+     94, true},
     {"the tail's first character split", TEXT("head\x82\xACil"), 4, 100, "headil", 4, 2,
+     94, true},
+    {"a whole character at the cut", TEXT(EURO "tail"), 3, 100, EURO "tail", 3, 4, 93,
      true},
-    {"a whole character at the cut", TEXT(EURO "tail"), 3, 100, EURO "tail", 3, 4,
-     true},
-    {"nothing kept", TEXT(""), 0, 5, "", 0, 0, true},
-    {"head longer than the data", TEXT("abc"), 9, 100, "abc", 3, 0, true},
+    {"nothing kept", TEXT(""), 0, 5, "", 0, 0, 5, true},
+    {"head longer than the data", TEXT("abc"), 9, 100, "abc", 3, 0, 97, true},
+    {"bytes that are none, on both sides of a cut",
+     TEXT("a\xFF"
+          "b\xFFz"),
+     3, 100, "a" BAD "b" BAD "z", 5, 4, 95, true},
 };
 
 static void check(const output_case *c)
@@ -64,7 +71,8 @@ static void check(const output_case *c)
     assert_int_equal(out.head_bytes, c->want_head);
     assert_int_equal(out.tail_bytes, c->want_tail);
     assert_int_equal(out.cut, c->cut);
-    assert_int_equal(out.original_bytes, c->original);
+    assert_int_equal(out.original_bytes, c->want_head + c->want_tail + c->want_cut);
+    assert_false(out.shortened);
 }
 
 static void output_becomes_text_as_the_table_says(void **state)
@@ -105,7 +113,8 @@ static void what_is_cut_to_fit_stays_valid(void **state)
         size_t size = strlen(out.text);
         assert_true(size <= keep && size + 7 > keep);
         assert_int_equal(out.head_bytes + out.tail_bytes, size);
-        assert_true(out.cut);
+        assert_true(out.cut && out.shortened);
+        assert_int_equal(out.original_bytes, 294);
         assert_true(wd_utf8_valid((wd_span){(const uint8_t *)out.text, size}, NULL));
     }
 }
