@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 
 from tests.bench import verl_way
@@ -55,10 +56,13 @@ def choose(kind: str, profile: str) -> Callable[[], None]:
 def main(kind: str, depth: int, seconds: float, profile: str) -> None:
     """Measure and say so."""
     operate = choose(kind, profile)
-    operate()
-    meter = Meter(seconds, WARM_S)
     spread = by_threads if kind == "warded" else by_processes  # each at its best
-    spread(meter, depth, operate)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # some leave things where they stand
+        operate()
+        meter = Meter(seconds, WARM_S)
+        spread(meter, depth, operate)
+        os.chdir("/")
     meter.print()
 
 

@@ -8,6 +8,8 @@ which is to its advantage.
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import re
 import resource
 import shutil
 import subprocess
@@ -65,10 +67,11 @@ def _limit() -> None:
 
 
 def load_real(checkout: str) -> Callable[[str], str]:
-    """verl-tool's own `execute_python` with its defaults: firejail if there is one.
+    """verl-tool's own `execute_python`, with the options of its tool: firejail if there
+    is one.
 
-    Its module is loaded alone: the base class that it imports, which brings a training
-    stack along, is not needed to run an action.
+    Its module is loaded alone: the base class and ray, which bring a training stack
+    along, are not needed to run an action, and `re` will do for `regex`.
     """
     path = Path(checkout) / "verl_tool/servers/tools/python_code.py"
     if not path.exists():
@@ -79,9 +82,14 @@ def load_real(checkout: str) -> Callable[[str], str]:
     base.BaseTool = object
     base.register_tool = lambda cls: cls
     sys.modules |= {"verl_tool_alone": package, "verl_tool_alone.base": base}
+    sys.modules.setdefault("ray", types.ModuleType("ray"))
+    sys.modules.setdefault("regex", re)
     spec = importlib.util.spec_from_file_location("verl_tool_alone.python_code", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return lambda code: str(module.execute_python(code)[0])
+    taken = inspect.signature(module.execute_python).parameters
+    names = {"pre_import_lib", "use_firejail"} & set(taken)
+    options = {n: getattr(module.PythonCodeTool, n, taken[n].default) for n in names}
+    return lambda code: str(module.execute_python(code, **options)[0])
