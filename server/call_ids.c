@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "proto/c/sha256.h"
+#include "proto/c/siphash.h"
 #include "proto/c/uuid.h"
 
-#define FIRST_BITS 6U /* 64 places */
+#define FIRST_BITS   6U  /* 64 places */
+#define EXPIRE_BATCH 16U /* dropped by one claim at most; one claim adds one */
 
 typedef enum state { FREE = 0, RUNNING, ENDED, CUT } state;
 
@@ -15,9 +18,12 @@ typedef struct entry {
     uint8_t state;
 } entry;
 
-/* Entries: a hash with linear probing, at most half full. What may be evicted is also in
- * `heap`, the oldest id on top. */
+/* Entries: a hash with linear probing, at most half full. Callers choose their ids, so
+ * where one falls depends on a key that they do not know: runs stay short whatever they
+ * send. What may be evicted is also in `heap`, the oldest id on top. */
 struct wd_call_ids {
+    uint8_t key[WD_SIPHASH_KEY_BYTES];
+    uint64_t probes;
     entry *places;
     size_t bits; /* 2^bits places */
     size_t count, capacity;
@@ -38,6 +44,7 @@ wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total)
         free(ids);
         return NULL;
     }
+    wd_random(ids->key, sizeof(ids->key));
     ids->bits = FIRST_BITS;
     ids->capacity = capacity;
     ids->evicted_ms = -1;
@@ -61,18 +68,35 @@ size_t wd_call_ids_count(const wd_call_ids *ids)
     return ids->count;
 }
 
-/* Where the id is, or the free place where it would be. The random end of a UUIDv7 is
- * hash enough: whoever chose it badly slows down nobody else. */
-static size_t place_of(const wd_call_ids *ids, const uint8_t *id)
+uint64_t wd_call_ids_probes(const wd_call_ids *ids)
 {
-    size_t mask = ((size_t)1 << ids->bits) - 1;
-    uint64_t low;
+    return ids->probes;
+}
 
-    memcpy(&low, id + 8, sizeof(low));
-    size_t at = (size_t)((low * 0x9E3779B97F4A7C15U) >> (64 - ids->bits));
+static size_t mask_of(const wd_call_ids *ids)
+{
+    return ((size_t)1 << ids->bits) - 1;
+}
+
+/* Where the id belongs. */
+static size_t home_of(const wd_call_ids *ids, const uint8_t *id)
+{
+    return (size_t)(wd_siphash(ids->key, (wd_span){id, WD_CALL_ID_BYTES}) >>
+                    (64 - ids->bits));
+}
+
+/* Where the id is, or the free place where it would be. */
+static size_t place_of(wd_call_ids *ids, const uint8_t *id)
+{
+    size_t mask = mask_of(ids);
+    size_t at = home_of(ids, id);
+
+    ids->probes++;
     while (ids->places[at].state != FREE &&
-           memcmp(ids->places[at].id, id, WD_CALL_ID_BYTES) != 0)
+           memcmp(ids->places[at].id, id, WD_CALL_ID_BYTES) != 0) {
         at = (at + 1) & mask;
+        ids->probes++;
+    }
     return at;
 }
 
@@ -96,21 +120,26 @@ static bool grow(wd_call_ids *ids)
     return true;
 }
 
-/* Take an entry out and close the gap that it leaves in its run. */
+/* Take an entry out: later ones of its run move up into the gap, each at most once, and
+ * none past the place where it belongs. */
 static void erase(wd_call_ids *ids, size_t at)
 {
-    size_t mask = ((size_t)1 << ids->bits) - 1;
+    size_t mask = mask_of(ids);
+    size_t gap = at;
 
-    ids->places[at].state = FREE;
     ids->count--;
     if (ids->total != NULL)
         (void)atomic_fetch_sub(ids->total, 1);
     for (size_t next = (at + 1) & mask; ids->places[next].state != FREE;
          next = (next + 1) & mask) {
-        entry moved = ids->places[next];
-        ids->places[next].state = FREE;
-        ids->places[place_of(ids, moved.id)] = moved;
+        size_t home = home_of(ids, ids->places[next].id);
+        ids->probes++;
+        if (((next - home) & mask) < ((next - gap) & mask))
+            continue; /* it belongs between the gap and here */
+        ids->places[gap] = ids->places[next];
+        gap = next;
     }
+    ids->places[gap].state = FREE;
 }
 
 static bool older(const wd_call_ids *ids, size_t a, size_t b)
@@ -178,15 +207,33 @@ static bool over(const wd_call_ids *ids)
            (ids->total != NULL && atomic_load(ids->total) >= WD_CALL_IDS_ALL);
 }
 
+/* From now on nothing that is as old as this one is taken. */
+static void raise_floor(wd_call_ids *ids, const uint8_t *id)
+{
+    int64_t ms = wd_uuid7_ms(id);
+
+    if (ms > ids->evicted_ms)
+        ids->evicted_ms = ms;
+}
+
+/* One is evicted at a time: who adds one needs no more. */
 static bool make_room(wd_call_ids *ids)
 {
-    while (over(ids) && ids->heap_count > 0) {
-        int64_t ms = wd_uuid7_ms(ids->heap[0]);
-        if (ms > ids->evicted_ms)
-            ids->evicted_ms = ms;
+    if (over(ids) && ids->heap_count > 0) {
+        raise_floor(ids, ids->heap[0]);
         heap_pop(ids);
     }
     return !over(ids) && grow(ids) && grow_heap(ids);
+}
+
+/* Ids below the floor need no entry any more. A few at a time: the lock of the principal
+ * is held. */
+static void expire(wd_call_ids *ids, int64_t floor_ms)
+{
+    for (size_t i = 0; i < EXPIRE_BATCH && ids->heap_count > 0 &&
+                       wd_uuid7_ms(ids->heap[0]) < floor_ms;
+         i++)
+        heap_pop(ids);
 }
 
 static entry *insert(wd_call_ids *ids, const uint8_t *id, state first)
@@ -232,9 +279,7 @@ wd_claim wd_call_ids_claim(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
     if (id_ms > now_ms + WD_CALL_AHEAD_MS)
         return WD_CLAIM_AHEAD;
 
-    /* Ids below the floor need no entry any more. */
-    while (ids->heap_count > 0 && wd_uuid7_ms(ids->heap[0]) < *ret_floor_ms)
-        heap_pop(ids);
+    expire(ids, *ret_floor_ms);
     if (!make_room(ids))
         return WD_CLAIM_FULL;
     entry *taken = insert(ids, id, RUNNING);
@@ -260,11 +305,16 @@ void wd_call_ids_forget(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES])
     erase(ids, at);
 }
 
+/* Newest first: when the table is full, what comes is as good as evicted. */
 void wd_call_ids_restore(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
                          bool ended)
 {
-    if (ids->places[place_of(ids, id)].state != FREE || !make_room(ids))
+    if (ids->places[place_of(ids, id)].state != FREE)
         return;
+    if (over(ids) || !make_room(ids)) {
+        raise_floor(ids, id);
+        return;
+    }
     (void)insert(ids, id, ended ? ENDED : CUT);
     heap_push(ids, id);
 }

@@ -4,6 +4,9 @@
  * one must be newer than the floor: 15 minutes back, or the newest entry that had to be
  * evicted. Running calls are never evicted.
  *
+ * Callers choose their ids; no choice makes a call dear. A claim looks at a few places,
+ * and drops at most a few old entries. Only growing takes longer, 18 times in all.
+ *
  * Threads: one at a time; server/peer.h keeps the lock.
  * Owns:    its memory, about 100 bytes an id, grown as it fills.
  * Source:  docs/protocol.md, section 4. */
@@ -52,11 +55,15 @@ void wd_call_ids_end(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES]);
 /* The claimed call never ran: the id may be used again. */
 void wd_call_ids_forget(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES]);
 
-/* At start, from the trail: an id that was used, ended or cut off. Its digest is not
- * known, so WD_CLAIM_REUSED is not told of it. The first report of an id stays. */
+/* At start, from the trail, newest first: an id that was used, ended or cut off. Its
+ * digest is not known, so WD_CLAIM_REUSED is not told of it. The first report of an id
+ * stays. What finds no room raises the floor: it is not run again either. */
 void wd_call_ids_restore(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
                          bool ended);
 
 size_t wd_call_ids_count(const wd_call_ids *ids);
+
+/* Places looked at since the table was made: what it has cost. */
+uint64_t wd_call_ids_probes(const wd_call_ids *ids);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -191,6 +192,115 @@ static void the_table_agrees_with_a_plain_list(void **state)
     assert_int_equal(atomic_load(&total), wd_call_ids_count(ids));
 }
 
+/* --- ids that somebody chose --------------------------------------------------------- */
+
+#define FLOOD      100000
+#define FEW        20U   /* places looked at by a claim or an end, on average */
+#define FEW_AT_ONE 2000U /* and by any single one that grows nothing */
+
+/* Ids that a multiplication alone would send to one place: their last eight bytes are
+ * y times the inverse of the constant, so that the product is the small number y. */
+static size_t choose_ids(id *all, size_t n, int64_t ms)
+{
+    const uint64_t inverse = 0xF1DE83E19937733DU; /* of 0x9E3779B97F4A7C15 */
+    size_t made = 0;
+
+    for (uint64_t y = 1; made < n; y++) {
+        uint64_t low = y * inverse;
+        id chosen = at(ms);
+        memcpy(chosen.bytes + 8, &low, sizeof(low));
+        if (chosen.bytes[8] >> 6 == 2) /* the variant of a UUID */
+            all[made++] = chosen;
+    }
+    return made;
+}
+
+static void claim_end_all(wd_call_ids *ids, const id *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(claim(ids, all[i]), WD_CLAIM_OK);
+        wd_call_ids_end(ids, all[i].bytes);
+    }
+}
+
+static void claim_07_chosen_ids_cost_no_more_than_drawn_ones(void **state)
+{
+    id *all = calloc(FLOOD, sizeof(id));
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+
+    (void)state;
+    assert_non_null(all);
+    assert_true(0x9E3779B97F4A7C15U * 0xF1DE83E19937733DU == 1);
+    assert_int_equal(choose_ids(all, FLOOD, NOW), FLOOD);
+    claim_end_all(ids, all, FLOOD);
+    assert_true(wd_call_ids_probes(ids) < (uint64_t)FEW * FLOOD);
+    for (size_t i = 0; i < FLOOD; i++) {
+        uint64_t before = wd_call_ids_probes(ids);
+        assert_int_equal(claim(ids, all[i]), WD_CLAIM_ENDED);
+        assert_true(wd_call_ids_probes(ids) - before < FEW_AT_ONE);
+    }
+    free(all);
+}
+
+/* They all meet the floor at once: each claim drops a few of them, none drops all. */
+static void claim_07_ids_that_expire_together_are_dropped_a_few_at_a_time(void **state)
+{
+    enum { BATCH_MOST = 64 };
+    const int64_t later = NOW + WD_CALL_FLOOR_MS + 1;
+    id *all = calloc(FLOOD, sizeof(id));
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+
+    (void)state;
+    assert_non_null(all);
+    (void)choose_ids(all, FLOOD, NOW);
+    claim_end_all(ids, all, FLOOD);
+    size_t count = wd_call_ids_count(ids);
+    for (int claims = 0; count > 1000; claims++) {
+        uint64_t before = wd_call_ids_probes(ids);
+        id fresh = at(later);
+        assert_int_equal(claim_at(ids, fresh, digest_a, later), WD_CLAIM_OK);
+        assert_true(wd_call_ids_probes(ids) - before < FEW_AT_ONE);
+        wd_call_ids_forget(ids, fresh.bytes);
+        size_t left = wd_call_ids_count(ids);
+        assert_in_range(count - left, 1, BATCH_MOST);
+        assert_true(claims < FLOOD);
+        count = left;
+    }
+    assert_int_equal(claim_at(ids, all[0], digest_a, later), WD_CLAIM_EXPIRED);
+    free(all);
+}
+
+static void chosen_ids_are_restored_in_a_few_looks_each(void **state)
+{
+    id *all = calloc(FLOOD, sizeof(id));
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+
+    (void)state;
+    assert_non_null(all);
+    (void)choose_ids(all, FLOOD, NOW);
+    for (size_t i = 0; i < FLOOD; i++)
+        wd_call_ids_restore(ids, all[i].bytes, true);
+    assert_int_equal(wd_call_ids_count(ids), FLOOD);
+    assert_true(wd_call_ids_probes(ids) < (uint64_t)FEW * FLOOD);
+    free(all);
+}
+
+static void what_finds_no_room_at_start_is_not_run_again(void **state)
+{
+    enum { CAPACITY = 8 };
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    id restored[CAPACITY + 1];
+
+    (void)state;
+    for (int i = 0; i <= CAPACITY; i++) { /* newest first */
+        restored[i] = at(NOW - i);
+        wd_call_ids_restore(ids, restored[i].bytes, true);
+    }
+    for (int i = 0; i < CAPACITY; i++)
+        assert_int_equal(claim(ids, restored[i]), WD_CLAIM_ENDED);
+    assert_int_equal(claim(ids, restored[CAPACITY]), WD_CLAIM_EXPIRED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +313,10 @@ int main(void)
         cmocka_unit_test(ended_ids_are_dropped_when_they_meet_the_floor),
         cmocka_unit_test(what_the_trail_tells_is_known),
         cmocka_unit_test(the_table_agrees_with_a_plain_list),
+        cmocka_unit_test(claim_07_chosen_ids_cost_no_more_than_drawn_ones),
+        cmocka_unit_test(claim_07_ids_that_expire_together_are_dropped_a_few_at_a_time),
+        cmocka_unit_test(chosen_ids_are_restored_in_a_few_looks_each),
+        cmocka_unit_test(what_finds_no_room_at_start_is_not_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
