@@ -57,6 +57,8 @@ class FuzzSuite:
 
     def run(self, wanted: Sequence[str]) -> Iterator[Result]:
         """Build and run the wanted ones."""
+        if not wanted:
+            return
         done = _prepare(self._watch)
         if done.code != 0:
             for name in wanted:
