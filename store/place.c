@@ -37,16 +37,21 @@ static int real_free_bytes(void *arg, const char *dir, uint64_t *ret_bytes)
     return 0;
 }
 
-/* statfs(2) and the kernel's magic.h; Lustre, GPFS, BeeGFS and PanFS from their own. */
+/* File systems that live elsewhere, or that several hosts share: statfs(2) and the
+ * kernel's magic.h; Lustre, GPFS, BeeGFS, PanFS and the shared folders of virtual machines
+ * from their own sources. Whatever runs in user space (sshfs, GlusterFS, s3fs, virtiofs)
+ * shows FUSE's number alone, so all of it is refused. */
 static const struct {
     uint32_t magic;
     const char *name;
 } network_fs[] = {
-    {0x00006969, "nfs"},   {0x0BD00BD0, "lustre"},   {0x47504653, "gpfs"},
-    {0x0000517B, "smb"},   {0xFF534D42, "cifs"},     {0xFE534D42, "smb2"},
-    {0x00C36400, "ceph"},  {0x19830326, "beegfs"},   {0xAAD7AAEA, "panfs"},
-    {0x5346414F, "afs"},   {0x6B414653, "kafs"},     {0x73757245, "coda"},
-    {0x0000564C, "ncpfs"}, {0x20030528, "orangefs"},
+    {0x00006969, "nfs"},    {0x0BD00BD0, "lustre"},   {0x47504653, "gpfs"},
+    {0x0000517B, "smb"},    {0xFF534D42, "cifs"},     {0xFE534D42, "smb2"},
+    {0x00C36400, "ceph"},   {0x19830326, "beegfs"},   {0xAAD7AAEA, "panfs"},
+    {0x5346414F, "afs"},    {0x6B414653, "kafs"},     {0x73757245, "coda"},
+    {0x0000564C, "ncpfs"},  {0x20030528, "orangefs"}, {0x01021997, "9p"},
+    {0x65735546, "fuse"},   {0x7461636F, "ocfs2"},    {0x01161970, "gfs2"},
+    {0x786F4256, "vboxsf"}, {0xBACBACBC, "vmhgfs"},
 };
 
 const char *wd_place_network_fs(uint64_t magic)
@@ -101,9 +106,9 @@ static wd_status check_fs(const wd_place *place, wd_error *err)
     if (name != NULL)
         return wd_fail(
             err, WD_FAILED_PRECONDITION,
-            "store %s lies on a network file system (%s), where SQLite's locks "
-            "and syncs do not hold: set store.path to a local disk, such as "
-            "/var/lib/warded/store",
+            "store %s lies on a network file system or one like it (%s), where "
+            "SQLite's locks and syncs do not hold: set store.path to a local disk, "
+            "such as /var/lib/warded/store",
             place->dir, name);
     return WD_OK;
 }
@@ -226,6 +231,11 @@ bool wd_place_low(const wd_place *place)
     uint64_t bytes = 0;
     int failed = place->disk.free_bytes(place->disk.arg, place->dir, &bytes);
     return failed != 0 || bytes < place->reserve_bytes;
+}
+
+bool wd_place_broken(const wd_place *place)
+{
+    return place->reserve_left < place->reserve_bytes;
 }
 
 bool wd_place_shorten(wd_place *place)

@@ -36,6 +36,9 @@ WD_MUST_USE wd_status wd_place_file(const wd_place *place, const char *name,
 /* True when free space is below the reserve as configured, or can't be told. */
 bool wd_place_low(const wd_place *place);
 
+/* True while some of the reserve has been given back: the disk was full. */
+bool wd_place_broken(const wd_place *place);
+
 /* Gives WD_STORE_RESERVE_STEP bytes back to the file system. False: nothing is left. */
 bool wd_place_shorten(wd_place *place);
 

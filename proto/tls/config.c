@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/tls/binding.h"
+#include "proto/tls/features.h"
 #include "proto/tls/names.h"
 #include "proto/tls/stock.h"
 
@@ -135,10 +136,7 @@ wd_status wd_tls_register(wd_error *err)
 {
     int rv;
 
-    if (mbedtls_version_check_feature("MBEDTLS_THREADING_C") != 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION,
-                       "the mbedTLS that is loaded was built without threads "
-                       "(MBEDTLS_THREADING_C); Debian's libmbedtls21 has them");
+    WD_TRY(wd_tls_features_check(mbedtls_version_check_feature, err));
     if (psa_crypto_init() != PSA_SUCCESS)
         return wd_fail(err, WD_FAILED_PRECONDITION, "mbedTLS finds no randomness");
     (void)nng_tls_engine_name();

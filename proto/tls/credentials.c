@@ -77,26 +77,28 @@ static wd_status fail_parse(wd_error *err, const char *what, int code)
                    text);
 }
 
-static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem, wd_error *err)
+/* `names`: what each of the texts is called when it can't be read. */
+static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
+                       const wd_tls_files *names, wd_error *err)
 {
     int rv =
         mbedtls_x509_crt_parse(&c->ca, (const uint8_t *)pem->ca, strlen(pem->ca) + 1);
 
     if (rv != 0)
-        return fail_parse(err, "the CA file", rv);
+        return fail_parse(err, names->ca, rv);
     rv = mbedtls_x509_crt_parse(&c->own, (const uint8_t *)pem->cert,
                                 strlen(pem->cert) + 1);
     if (rv != 0)
-        return fail_parse(err, "the certificate", rv);
+        return fail_parse(err, names->cert, rv);
     rv =
         mbedtls_pk_parse_key(&c->key, (const uint8_t *)pem->key, strlen(pem->key) + 1,
                              NULL, 0, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
     if (rv != 0)
-        return fail_parse(err, "the key", rv);
+        return fail_parse(err, names->key, rv);
     if (mbedtls_pk_check_pair(&c->own.pk, &c->key, mbedtls_psa_get_random,
                               MBEDTLS_PSA_RANDOM_STATE) != 0)
-        return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "the key and the certificate do not belong together");
+        return wd_fail(err, WD_INVALID_ARGUMENT, "%s and %s do not belong together",
+                       names->key, names->cert);
     WD_TRY(
         wd_identity_read((wd_span){c->own.raw.p, c->own.raw.len}, &c->identity, err));
     return wd_deny_list_parse(pem->deny_list, &c->deny, err);
@@ -167,8 +169,8 @@ static wd_tls_credentials *new_credentials(void)
     return c;
 }
 
-wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **ret,
-                                  wd_error *err)
+static wd_status make(const wd_tls_pem *pem, const wd_tls_files *names,
+                      wd_tls_credentials **ret, wd_error *err)
 {
     WD_AUTO(wd_tls_credentials) *c = new_credentials();
 
@@ -176,12 +178,21 @@ wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **re
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for credentials");
     if (psa_crypto_init() != PSA_SUCCESS)
         return wd_fail(err, WD_INTERNAL, "no randomness: psa_crypto_init failed");
-    WD_TRY(parse(c, pem, err));
+    WD_TRY(parse(c, pem, names, err));
     WD_TRY(warm_up(c, err));
     WD_TRY(configure(c, &c->as_server, MBEDTLS_SSL_IS_SERVER, pem->tls12, err));
     WD_TRY(configure(c, &c->as_client, MBEDTLS_SSL_IS_CLIENT, pem->tls12, err));
     *ret = WD_STEAL(c);
     return WD_OK;
+}
+
+wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **ret,
+                                  wd_error *err)
+{
+    static const wd_tls_files names = {
+        .ca = "the CA file", .cert = "the certificate", .key = "the key"};
+
+    return make(pem, &names, ret, err);
 }
 
 static wd_status read_credential(const char *path, char **ret, wd_error *err)
@@ -214,7 +225,7 @@ wd_status wd_tls_credentials_load(const wd_tls_files *files, wd_tls_credentials 
     if (files->deny_list != NULL)
         WD_TRY(wd_pem_file_read(files->deny_list, &deny_list, err));
     pem = (wd_tls_pem){ca, cert, key, deny_list, files->tls12};
-    return wd_tls_credentials_make(&pem, ret, err);
+    return make(&pem, files, ret, err);
 }
 
 wd_status wd_tls_credentials_check(const wd_tls_credentials *credentials, bool server,

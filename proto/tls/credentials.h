@@ -35,7 +35,8 @@ typedef struct wd_tls_pem {
 /* One reference is the caller's.
  * Errors: NOT_FOUND a file is missing (the message names it and `warded init`),
  *         PERMISSION_DENIED the key can be read by others (group: only when root owns
- *         it), INVALID_ARGUMENT no PEM, key and certificate differ, no identity. */
+ *         it), INVALID_ARGUMENT no PEM (the message names the file), key and certificate
+ *         differ, no identity. */
 WD_MUST_USE wd_status wd_tls_credentials_load(const wd_tls_files *files,
                                               wd_tls_credentials **ret, wd_error *err);
 WD_MUST_USE wd_status wd_tls_credentials_make(const wd_tls_pem *pem,

@@ -59,13 +59,18 @@ wd_status wd_ca_load(const char *dir, wd_ca **ret, wd_error *err)
     char cert_path[PATH_MAX], key_path[PATH_MAX];
     WD_AUTO(wd_text) *cert = NULL;
     WD_AUTO(wd_secret_text) *key = NULL;
+    wd_error why;
+    wd_status status;
 
     WD_TRY(path_of(dir, WD_CA_CERT_FILE, cert_path, err));
     WD_TRY(path_of(dir, WD_CA_KEY_FILE, key_path, err));
     WD_TRY(wd_secret_file_check(key_path, err));
     WD_TRY(wd_pem_file_read(cert_path, &cert, err));
     WD_TRY(wd_pem_file_read(key_path, &key, err));
-    return wd_ca_adopt(WD_STEAL(cert), WD_STEAL(key), ret, err);
+    status = wd_ca_adopt(WD_STEAL(cert), WD_STEAL(key), ret, &why);
+    return status == WD_OK
+               ? WD_OK
+               : wd_fail(err, status, "%s with %s: %s", cert_path, key_path, why.msg);
 }
 
 wd_status wd_ca_issue_files(const wd_ca *ca, const wd_leaf_spec *spec,

@@ -44,15 +44,22 @@ static void claim_04_start_refuses_network_file_system(void **state)
     static const struct {
         uint64_t magic;
         const char *name;
-    } cases[] = {{0x6969, "(nfs)"},       {0x0BD00BD0, "(lustre)"},
-                 {0x47504653, "(gpfs)"},  {0xFF534D42, "(cifs)"},
-                 {0xFE534D42, "(smb2)"},  {0x00C36400, "(ceph)"},
-                 {0x19830326, "(beegfs)"}};
+    } cases[] = {
+        {0x6969, "(nfs)"},        {0x0BD00BD0, "(lustre)"},   {0x47504653, "(gpfs)"},
+        {0x517B, "(smb)"},        {0xFF534D42, "(cifs)"},     {0xFE534D42, "(smb2)"},
+        {0x00C36400, "(ceph)"},   {0x19830326, "(beegfs)"},   {0xAAD7AAEA, "(panfs)"},
+        {0x5346414F, "(afs)"},    {0x6B414653, "(kafs)"},     {0x73757245, "(coda)"},
+        {0x564C, "(ncpfs)"},      {0x20030528, "(orangefs)"}, {0x01021997, "(9p)"},
+        {0x65735546, "(fuse)"},   {0x7461636F, "(ocfs2)"},    {0x01161970, "(gfs2)"},
+        {0x786F4256, "(vboxsf)"}, {0xBACBACBC, "(vmhgfs)"},
+    };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t magic = cases[i].magic;
         f->options.disk.type = fake_type;
         f->options.disk.arg = &magic;
         wd_fixture_refused(f, WD_FAILED_PRECONDITION, WD_REASON_NONE, cases[i].name);
+        wd_fixture_refused(f, WD_FAILED_PRECONDITION, WD_REASON_NONE,
+                           "set store.path to a local disk");
     }
     f->options.disk = (wd_store_disk){0};
     wd_fixture_open(f); /* and nothing was left behind that would hinder this */
@@ -61,8 +68,8 @@ static void claim_04_start_refuses_network_file_system(void **state)
 static void local_file_systems_are_taken(void **state)
 {
     (void)state;
-    static const uint64_t magics[] = {0xEF53,     0x58465342, 0x9123683E,
-                                      0x01021994, 0x794C7630, 0x2FC12FC1};
+    static const uint64_t magics[] = {0xEF53,     0x58465342, 0x9123683E, 0x01021994,
+                                      0x794C7630, 0x2FC12FC1, 0xF2F52010, 0xCA451A4E};
     for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
         assert_null(wd_place_network_fs(magics[i]));
 }

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "gate_fixture.h"
+#include "proto/tls/features.h"
 #include "raw_peer.h"
 
 /* A gate and one client's binding. */
@@ -328,6 +329,36 @@ static void claim_04_another_engine_is_noticed(void **state)
     OK(wd_tls_registered(&err), err);
 }
 
+static int all_built_in(const char *name)
+{
+    (void)name;
+    return 0;
+}
+
+static int no_threads(const char *name)
+{
+    return strcmp(name, "MBEDTLS_THREADING_C") == 0 ? -1 : 0;
+}
+
+static int no_tls_13(const char *name)
+{
+    return strcmp(name, "MBEDTLS_SSL_PROTO_TLS1_3") == 0 ? -1 : 0;
+}
+
+static void claim_04_an_mbedtls_without_threads_is_refused(void **state)
+{
+    wd_error err;
+
+    (void)state;
+    OK(wd_tls_features_check(all_built_in, &err), err);
+    REFUSED(wd_tls_features_check(no_threads, &err), WD_FAILED_PRECONDITION);
+    assert_string_equal(err.msg,
+                        "the mbedTLS that is loaded was built without threads "
+                        "(MBEDTLS_THREADING_C); Debian's libmbedtls21 has them all");
+    REFUSED(wd_tls_features_check(no_tls_13, &err), WD_FAILED_PRECONDITION);
+    assert_non_null(strstr(err.msg, "MBEDTLS_SSL_PROTO_TLS1_3"));
+}
+
 static void expired_credentials_are_found_before_the_start(void **state)
 {
     WD_AUTO(wd_tls_credentials) *credentials = NULL;
@@ -362,6 +393,7 @@ int main(void)
         cmocka_unit_test(the_deny_list_counts_for_calls_too),
         cmocka_unit_test(other_configurations_pass_through),
         cmocka_unit_test(claim_04_another_engine_is_noticed),
+        cmocka_unit_test(claim_04_an_mbedtls_without_threads_is_refused),
         cmocka_unit_test(expired_credentials_are_found_before_the_start),
     };
 

@@ -163,6 +163,50 @@ static void claim_04_missing_credentials_are_named(void **state)
     assert_non_null(strstr(err.msg, "warded init"));
 }
 
+static void overwrite(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_is_no_pem_is_named(void **state)
+{
+    folder *f = *state;
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+    const char *const path[] = {at(f, 0, "ca.pem"), at(f, 1, "cert.pem"),
+                                at(f, 2, "key.pem")};
+    const wd_tls_files files = {path[0], path[1], path[2], NULL, false};
+    wd_tls_credentials *credentials = NULL;
+    wd_leaf_spec spec = client_spec();
+    wd_error err;
+
+    for (size_t i = 0; i < 3; i++) {
+        OK(wd_ca_issue_files(ca, &spec, path[2], path[1], &err), err);
+        OK(wd_pem_file_write(path[0], false, wd_ca_pem(ca), &err), err);
+        overwrite(path[i], "not a PEM\n");
+        REFUSED(wd_tls_credentials_load(&files, &credentials, &err),
+                WD_INVALID_ARGUMENT);
+        assert_non_null(strstr(err.msg, path[i]));
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(unlink(path[k]), 0);
+    }
+}
+
+static void a_ca_that_is_no_pem_is_named(void **state)
+{
+    folder *f = *state;
+    wd_ca *ca = NULL;
+    wd_error err;
+
+    OK(wd_ca_create(f->dir, "Warded CA", TEST_DAY_MS, &err), err);
+    overwrite(at(f, 0, WD_CA_CERT_FILE), "not a PEM\n");
+    REFUSED(wd_ca_load(f->dir, &ca, &err), WD_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.msg, at(f, 0, WD_CA_CERT_FILE)));
+}
+
 static void a_key_of_another_certificate_is_refused(void **state)
 {
     WD_AUTO(wd_ca) *ca = test_ca("Test CA");
@@ -231,6 +275,8 @@ int main(void)
         IN_FOLDER(a_certificate_without_room_leaves_no_key),
         IN_FOLDER(claim_04_a_key_readable_by_others_is_refused),
         IN_FOLDER(claim_04_missing_credentials_are_named),
+        IN_FOLDER(what_is_no_pem_is_named),
+        IN_FOLDER(a_ca_that_is_no_pem_is_named),
         cmocka_unit_test(a_key_of_another_certificate_is_refused),
         cmocka_unit_test(specs_that_make_no_sense_are_refused),
         cmocka_unit_test(names_of_cas_need_no_quoting),
