@@ -230,9 +230,16 @@ run_in_root() { # run_in_root CMD...
     exec unshare --mount --propagation private "$self" --enter "$root" "$@"
 }
 
+manual() { sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$self"; }
+
 case ${1:-} in
-"") # no command: the manual
-    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$self"
+-h | --help | help)
+    manual
+    exit 0
+    ;;
+"")
+    printf 'platform: which command?\n\n' >&2
+    manual >&2
     exit 64
     ;;
 --make)

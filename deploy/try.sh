@@ -1,22 +1,32 @@
 #!/bin/sh
-# try.sh [--keep | --stop] - see Warded work, from nothing, in a few minutes.
+# try.sh [--keep | --stop | --help] - see Warded work, from nothing, in a few minutes.
 #
 # Gets the platform, builds (Release), makes CA, certificates, token and store under
 # build/try, starts `warded serve` on a free port of loopback, runs as the trainer the 64
-# actions of clients/python/examples/rollout.py, shows the audit trail, and stops.
+# actions of clients/python/examples/rollout.py, shows the audit trail, verified against
+# the heads that the trainer kept, and stops.
 #   --keep   leaves the gate up and prints how to call it; a later run replaces it
 #   --stop   stops what --keep left
-# Exit: the rollout's status; 69 no platform; 70 a step failed, with its log's end.
+# Where the gate's account can't reach build/try, the state goes to a folder of /var/tmp,
+# which is removed at the end; after --keep, by --stop.
+# Settings (environment):
+#   WARDED_TRY   where the state goes, with its .log and .kept beside it [build/try]
+# Exit: the rollout's status; 64 wrong words; 69 no platform; 70 a step failed, with its
+# log's end.
 set -eu
 cd "$(dirname "$0")/.."
 
 release=build/release
-log=build/try.log   # of the build and of the set-up
-kept=build/try.kept # home of the gate that --keep left
+state=${WARDED_TRY:-build/try}
+case $state in /*) ;; *) state=$PWD/$state ;; esac
+log=$state.log   # of the build and of the set-up
+kept=$state.kept # process and home of the gate that --keep left
 trainer=trainer
+elsewhere=/var/tmp/warded-try-
 ready_s=60
 start=$(date +%s)
-gate=
+gate=  # process, while it is ours to stop
+stays= # not empty: the gate stays up
 
 step() { # step NUMBER WORDS...
     number=$1
@@ -40,13 +50,31 @@ quietly() { # quietly COMMAND...: output to the log
 }
 
 pick_home() { # where the state goes: where the gate's account can reach it
-    home=$PWD/build/try
-    if setpriv --reuid=warded --regid=warded --clear-groups test -x "$PWD/build"; then
+    home=$state
+    if setpriv --reuid=warded --regid=warded --clear-groups test -x "${state%/*}"; then
         return 0
     fi
-    home=/var/tmp/warded-try-$(printf %s "$PWD" | cksum | cut -d ' ' -f 1)
-    echo "The account 'warded' can't reach $PWD/build: the state goes to"
-    echo "$home (of the platform) instead of build/try."
+    home=$elsewhere$(printf %s "$state" | cksum | cut -d ' ' -f 1)
+    echo "The account 'warded' can't reach ${state%/*}: the state goes to"
+    echo "$home (of the platform) instead of $state."
+}
+
+clean_up() { # clean_up HOME: a CA's key that lies outside the checkout is not left there
+    case $1 in
+    "$elsewhere"*/*) ;;
+    "$elsewhere"*) rm -rf --one-file-system "$1" ;;
+    esac
+}
+
+give_back() { # what sudo made below build belongs to its caller; not a kept gate's state
+    [ -n "${SUDO_UID:-}" ] || return 0
+    owner=$SUDO_UID:${SUDO_GID:-}
+    chown "$owner" build
+    for path in build/*; do
+        if [ ! -s "$kept" ] || [ "$PWD/$path" != "$home" ]; then
+            chown -hR "$owner" "$path"
+        fi
+    done
 }
 
 stop_gate() { # stop_gate PID: as systemd would
@@ -59,8 +87,8 @@ stop_kept() { # what an earlier --keep left, if it still runs; says whether it d
     read -r pid old <"$kept"
     rm -f "$kept"
     case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in
-    *warded*"--home $old serve"*) stop_gate "$pid" ;;
-    *) return 1 ;;
+    *warded*"--home $old serve"*) stop_gate "$pid" && clean_up "$old" ;;
+    *) clean_up "$old" && return 1 ;;
     esac
 }
 
@@ -113,13 +141,13 @@ rollout() {
 
 show_trail() {
     tokctl audit tail --lines 20 || die "" "tokctl audit tail failed"
-    tokctl audit verify || die "" "the audit trail does not verify"
+    tokctl audit verify --witness "$home"/client/warded/heads/* ||
+        die "" "the audit trail does not verify against the heads that the client kept"
 }
 
 print_how() {
     echo "$gate $home" >"$kept"
-    place=$home
-    [ "$home" != "$PWD/build/try" ] || place=build/try
+    place=${home#"$PWD"/}
     cat <<TXT
 
 The gate stays up. Call it again:
@@ -133,6 +161,12 @@ Stop it:
 TXT
 }
 
+end() { # whatever happened
+    [ -z "$gate" ] || stop_gate "$gate"
+    [ -n "$stays" ] || clean_up "$home"
+    give_back
+}
+
 main() { # main MODE: on the platform
     step 1 "The platform is here: Debian $(cat /etc/debian_version)"
     pick_home
@@ -141,13 +175,13 @@ main() { # main MODE: on the platform
     elif [ "$1" = --stop ]; then
         echo "No gate of an earlier --keep runs."
     fi
+    trap 'end' EXIT
     [ "$1" != --stop ] || exit 0
     step 2 "Building into $release"
     build
     step 3 "Making CA, certificates, token and store in $home"
     make_home
     step 4 "Starting the gate"
-    trap '[ -z "$gate" ] || stop_gate "$gate"' EXIT
     serve
     step 5 "Running 64 actions as the trainer"
     status=0
@@ -157,19 +191,30 @@ main() { # main MODE: on the platform
     if [ "$1" = --keep ]; then
         print_how
         gate=
+        stays=yes
     fi
     printf '\nDone in %d s, status %d\n' $(($(date +%s) - start)) "$status"
     exit "$status"
 }
 
+manual() { sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"; }
+
+if [ "${1:-}" = --inside ]; then
+    main "${2:-}"
+fi
+case $# in
+0 | 1) ;;
+*) set -- "more than one word" ;;
+esac
 case ${1:-} in
 "" | --keep | --stop)
-    mkdir -p build
-    exec deploy/platform.sh deploy/try.sh --inside "${1:-}"
+    mkdir -p "${state%/*}" build
+    exec deploy/platform.sh env WARDED_TRY="$state" deploy/try.sh --inside "${1:-}"
     ;;
---inside) main "${2:-}" ;;
+-h | --help | help) manual ;;
 *)
-    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
+    printf 'try: not understood: %s\n\n' "$1" >&2
+    manual >&2
     exit 64
     ;;
 esac

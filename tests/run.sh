@@ -11,5 +11,19 @@
 # Exit: 0 when none failed, 1 otherwise, 69 when the platform can't be had.
 set -eu
 cd "$(dirname "$0")/.."
-exec deploy/platform.sh env PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1 \
+
+case ${1:-} in
+-h | --help | help)
+    sed -n '2,/^set -eu/s/^# \{0,1\}//p' tests/run.sh
+    exit 0
+    ;;
+esac
+
+# What sudo makes below build belongs to its caller, but for a gate that try.sh keeps.
+# shellcheck disable=SC2016 # for the shell on the platform
+exec deploy/platform.sh env PYTHONPATH=. PYTHONDONTWRITEBYTECODE=1 sh -c '
     python3 -m tests.runner "$@"
+    status=$?
+    [ -z "${SUDO_UID:-}" ] ||
+        find build -path build/try -prune -o -exec chown -h "$SUDO_UID:${SUDO_GID:-}" {} +
+    exit $status' sh "$@"
