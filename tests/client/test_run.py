@@ -16,6 +16,7 @@ import warded
 from warded import v1
 
 from tests.client.fake_gate import FakeGate
+from tests.support.endings import ENDINGS, text
 
 Start = Callable[..., FakeGate]
 ChannelOf = Callable[[FakeGate], warded.Channel]
@@ -29,14 +30,6 @@ def answering(*results: Any) -> Callable[[FakeGate, Any], Any]:
     """A gate that answers GetObservation with these."""
     payload = v1.GetObservationReply(results=results).SerializeToString()
     return lambda gate, request: gate.reply(request, payload=payload)
-
-
-def text(name: str, words: str, **cut: int) -> Any:
-    """A content block; with keywords, one that was cut."""
-    content = v1.Content(name=name, text=words)
-    if cut:
-        content.truncation.CopyFrom(v1.Truncation(**cut))
-    return content
 
 
 def test_run_sends_one_batch_and_keeps_order(
@@ -72,66 +65,82 @@ def test_an_action_brings_its_stdin_limits_and_trajectory(
     assert item.limits.wall_ms == 5
 
 
-OBSERVATIONS = {
-    "output": (v1.Result(status=1, content=[text("stdout", "42\n")]), "42"),
-    "no output": (v1.Result(status=1, message="ended"), ""),
-    "both": (
-        v1.Result(status=1, content=[text("stdout", "a\n"), text("stderr", "b\n")]),
-        "a\nb",
-    ),
-    "error": (
-        v1.Result(status=3, content=[text("stderr", "Oops\n")], message="exit 1"),
-        "Oops",
-    ),
-    "silent error": (v1.Result(status=3, message="exit 1"), "exit 1"),
-    "timeout": (
-        v1.Result(status=4, content=[text("stdout", "so far\n")], message="2 s are up"),
-        "so far\n2 s are up",
-    ),
-    "invalid": (v1.Result(status=2, message="no tool"), "no tool"),
-    "denied": (v1.Result(status=6, message="no scope"), "no scope"),
+@pytest.mark.parametrize("name", ENDINGS)
+def test_observation_is_what_the_model_should_see(name: str) -> None:
+    """The real gate sends these very results: tests/integration/test_items.py."""
+    ending = ENDINGS[name]
+    assert warded.read_outcome(ending.result).observation == ending.observation
+
+
+NO_OBSERVATION = {
+    "BUSY": (v1.QUEUE_TIMEOUT, "", warded.Busy),
+    "CANCELLED": (v1.CANCELLED, "", warded.Cancelled),
+    "INFRA": (v1.EXECUTOR_DIED, "", warded.ServerFault),
+    "DENIED": (v1.SCOPE_MISSING, "tool", warded.PermissionDenied),
+    "DENIED by the tag": (v1.SCOPE_MISSING, "action", warded.PermissionDenied),
+    "INVALID_ACTION for its tool": (v1.TOOL_UNKNOWN, "tool", warded.InvalidCall),
+    "INVALID_ACTION for limits": (v1.FIELD_INVALID, "limits", warded.InvalidCall),
+    "INVALID_ACTION for files": (v1.NOT_BUILT, "files", warded.InvalidCall),
+    "INVALID_ACTION for nothing": (v1.FIELD_INVALID, "", warded.InvalidCall),
+    "STATUS_UNSPECIFIED": (v1.EXECUTOR_DIED, "", warded.ServerFault),
+    "77 of a later version": (v1.EXECUTOR_DIED, "", warded.ServerFault),
 }
 
 
-@pytest.mark.parametrize("name", OBSERVATIONS)
-def test_observation_is_what_the_model_should_see(
-    start: Start, channel_of: ChannelOf, name: str
-) -> None:
-    result, expected = OBSERVATIONS[name]
-    (outcome,) = warded.run(["x"], channel=channel_of(start(answering(result))))
-    assert outcome.observation == expected
-
-
-NO_OBSERVATION = [
-    (v1.Result.BUSY, warded.Busy),
-    (v1.Result.CANCELLED, warded.Cancelled),
-    (v1.Result.INFRA, warded.ServerFault),
-    (0, warded.ServerFault),
-    (77, warded.ServerFault),  # a status of a later version
-]
-
-
-@pytest.mark.parametrize(("status", "kind"), NO_OBSERVATION)
-def test_what_is_no_observation_raises(
-    start: Start, channel_of: ChannelOf, status: int, kind: type[warded.RpcError]
-) -> None:
+@pytest.mark.parametrize("name", NO_OBSERVATION)
+def test_what_is_no_observation_raises(name: str) -> None:
+    reason, field, kind = NO_OBSERVATION[name]
+    word = name.partition(" ")[0]
     result = v1.Result(
-        status=status,
-        reason=v1.EXECUTOR_DIED,
+        status=int(word) if word.isdigit() else v1.Result.Status.Value(word),
+        reason=reason,
         message="why",
+        metadata={"field": field} if field else {},
         content=[text("stdout", "looks like output")],
     )
-    (outcome,) = warded.run(["x"], channel=channel_of(start(answering(result))))
     with pytest.raises(kind, match="why") as caught:
-        _ = outcome.observation
-    assert caught.value.reason is warded.Reason.EXECUTOR_DIED
+        _ = warded.read_outcome(result).observation
+    assert type(caught.value) is kind
+    assert caught.value.reason == reason
+    assert not caught.value.may_have_run or kind in (
+        warded.Cancelled,
+        warded.ServerFault,
+    )
 
 
-def test_a_cut_output_tells_its_size(start: Start, channel_of: ChannelOf) -> None:
-    cut = text("stdout", "headtail", original_bytes=1000, head_bytes=4, tail_bytes=4)
-    result = v1.Result(status=1, content=[cut])
-    (outcome,) = warded.run(["x"], channel=channel_of(start(answering(result))))
-    assert (outcome.truncated, outcome.original_bytes) == (True, 1000)
+CUTS = {
+    "head and tail": ("headtail", (1000, 4, 4), "head\n[... 992 bytes cut ...]\ntail"),
+    "a head": ("head", (1000, 4, 0), "head\n[... 996 bytes cut ...]\n"),
+    "a tail": ("tail", (1000, 0, 4), "\n[... 996 bytes cut ...]\ntail"),
+    "nothing": ("", (5, 0, 0), "\n[... 5 bytes cut ...]\n"),
+    "other than ASCII": ("é€x", (9, 2, 4), "é\n[... 3 bytes cut ...]\n€x"),
+    "a gate that can't count": (
+        "headtail",
+        (1, 4, 4),
+        "head\n[... 0 bytes cut ...]\ntail",
+    ),
+    "within a character": ("é", (9, 1, 1), "\ufffd\n[... 7 bytes cut ...]\n\ufffd"),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_cut_is_seen_where_it_is(name: str, stream: str) -> None:
+    words, (original, head, tail), expected = CUTS[name]
+    cut = text(stream, words, original_bytes=original, head_bytes=head, tail_bytes=tail)
+    outcome = warded.read_outcome(v1.Result(status=1, content=[cut]))
+    assert getattr(outcome, stream) == expected
+    assert outcome.observation == expected.rstrip("\n")
+    assert outcome.truncated
+    assert outcome.original_bytes == (original if stream == "stdout" else 0)
+    assert outcome.result.content[0].text == words, "the two are there without a mark"
+
+
+def test_the_mark_of_an_action_is_not_ours() -> None:
+    fake = "a" + warded.CUT_MARK.format(7)
+    outcome = warded.read_outcome(v1.Result(status=1, content=[text("stdout", fake)]))
+    assert outcome.stdout == fake
+    assert not outcome.truncated
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -153,6 +162,16 @@ def test_a_reply_of_another_length_is_a_fault(
 def test_enums_are_the_schema_s(ours: Any, schema: Any) -> None:
     known = {n: v for n, v in schema.items() if n != "STATUS_UNSPECIFIED"}
     assert {member.name: member.value for member in ours} == known
+
+
+@pytest.mark.parametrize("kind", [warded.ItemStatus, warded.Reason, warded.StatusCode])
+def test_enums_print_their_names_and_are_numbers(kind: Any) -> None:
+    for member in kind:
+        assert str(member) == f"{member}" == format(member) == member.name
+        assert f"{member:30}" == member.name.ljust(30)
+        assert f"{member:>4d}" == f"{int(member):>4d}"
+        assert json.dumps(member) == json.dumps(int(member))
+    assert str(warded.ItemStatus.OK) == "OK"
 
 
 def test_an_unknown_reason_is_shown_as_it_is() -> None:
@@ -183,7 +202,14 @@ def expected_result(path: Path) -> Any:
     stdout += told.get("stdout_ends", "")
     out = text("stdout", stdout)
     if told.get("truncated"):
-        out.truncation.original_bytes = told["original_bytes"]
+        head = len(told["stdout_starts"])
+        out = text(
+            "stdout",
+            stdout,
+            original_bytes=told["original_bytes"],
+            head_bytes=head,
+            tail_bytes=len(stdout) - head,
+        )
     return v1.Result(
         status=v1.Result.Status.Value(told["status"]),
         content=[out, text("stderr", told.get("stderr_has", ""))],

@@ -122,7 +122,7 @@ def call(channel: warded.Channel, request: Any, timeout: float) -> Any:
 def find_mismatches(expect: Expect, outcome: warded.Outcome) -> Iterator[str]:
     """What came back otherwise than expected."""
     pairs: list[tuple[str, Any, Any]] = [
-        ("status", expect.status, outcome.status.name),
+        ("status", expect.status, str(outcome.status)),
         ("cause", expect.cause, outcome.exit.cause),
         ("truncated", expect.truncated, outcome.truncated),
         ("exit code", expect.exit_code, outcome.exit.code),
@@ -175,7 +175,7 @@ def print_table(rows: Sequence[Row]) -> None:
         mark = "!" if row.mismatches else " "
         outcome = row.outcome
         print(
-            f"{mark} {row.action.name:{wide}}  {outcome.status.name:10}  "
+            f"{mark} {row.action.name:{wide}}  {outcome.status:10}  "
             f"{first_line(outcome):{OUTPUT_WIDTH}}  "
             f"{outcome.queue_us / 1000:8.1f}  {outcome.run_us / 1000:8.1f}"
         )
@@ -187,8 +187,8 @@ def print_json(rows: Sequence[Row]) -> None:
         outcome = row.outcome
         record = {
             "action": row.action.name,
-            "status": outcome.status.name,
-            "reason": outcome.reason.name,
+            "status": str(outcome.status),
+            "reason": str(outcome.reason) if outcome.reason else "",
             "stdout": outcome.stdout,
             "stderr": outcome.stderr,
             "exit_code": outcome.exit.code,

@@ -11,8 +11,10 @@
 or, above the stubs: `warded.run(["print(6 * 7)"])[0].observation`.
 """
 
+from warded._actions import Action, Limits
 from warded._call import Call
-from warded._run import Action, Exit, ItemStatus, Limits, Outcome, read_outcome, run
+from warded._outcome import CUT_MARK, Exit, ItemStatus, Outcome, read_outcome
+from warded._run import run
 from warded.channel import Channel, connect
 from warded.errors import (
     Busy,
@@ -35,6 +37,7 @@ from warded.status import Phase, Reason, StatusCode
 __version__ = "0.1.0"
 
 __all__ = [
+    "CUT_MARK",
     "Action",
     "Busy",
     "Call",

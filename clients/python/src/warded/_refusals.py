@@ -40,6 +40,18 @@ def too_large(path: str, error: FrameTooLargeError) -> RpcError:
     )
 
 
+def bad_text(path: str, why: str) -> RpcError:
+    """The exception for a request with a text that the gate would refuse."""
+    return make_error(
+        Failure(
+            StatusCode.INVALID_ARGUMENT,
+            Reason.FIELD_INVALID,
+            f"{path}: {why}; not sent",
+            Phase.SEND,
+        )
+    )
+
+
 def refuse_strange(call: Call[Any], why: str) -> None:
     """An answer came that is none: what the call did is not known."""
     call.fail(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from warded._call import Ask, Call
-from warded._envelope import Metadata, invalid, read_metadata
+from warded._envelope import Metadata, read_metadata
 from warded._links import Spec, links
-from warded._refusals import too_large
+from warded._refusals import bad_text, too_large
+from warded._texts import find_nul
+from warded._timeout import read_timeout_ms
 from warded._wire import FrameTooLargeError, check_size
 from warded.profile import Profile, default_path
-
-DEFAULT_TIMEOUT_S = 30.0
 
 
 class Message(Protocol):
@@ -132,7 +131,7 @@ class UnaryUnary(Generic[In, Out]):
             path=self.path,
             payload=_encode(self.path, request),
             read_reply=self.reply.FromString,
-            timeout_ms=_timeout_ms(timeout),
+            timeout_ms=read_timeout_ms(timeout),
             metadata=read_metadata(metadata),
             wait_for_ready=wait_for_ready,
         )
@@ -176,16 +175,16 @@ def _await(call: Call[Out]) -> Out:
 
 
 def _encode(path: str, request: Message) -> bytes:
-    payload = request.SerializeToString()
+    try:
+        payload = request.SerializeToString()
+    except UnicodeEncodeError as error:  # where protobuf itself looks no earlier
+        raise bad_text(path, f"a text that is no UTF-8: {error}") from error
     try:
         check_size(len(payload))
     except FrameTooLargeError as error:
         raise too_large(path, error) from error
+    if b"\0" in payload and hasattr(request, "ListFields"):
+        where = find_nul(request)
+        if where is not None:
+            raise bad_text(path, f"{where} has a NUL in its text")
     return payload
-
-
-def _timeout_ms(timeout: float | None) -> int:
-    seconds = DEFAULT_TIMEOUT_S if timeout is None else timeout
-    if not math.isfinite(seconds):
-        raise invalid(f"timeout {seconds}: a number of seconds; no call waits for ever")
-    return math.ceil(seconds * 1000)

@@ -116,7 +116,8 @@ class RpcError(Exception):
 
     def __str__(self) -> str:
         f = self.failure
-        return f"{f.code.name}/{f.reason.name} [{f.phase.value}]: {f.message}"
+        what = f"{f.code}/{f.reason}" if f.reason else f"{f.code}"
+        return f"{what} [{f.phase.value}]: {f.message}"
 
 
 class ProfileError(RpcError):

@@ -5,7 +5,18 @@ from __future__ import annotations
 import enum
 
 
-class StatusCode(enum.IntEnum):
+class Named(enum.IntEnum):
+    """A number that prints as its name, on every Python: "OK", not "0"."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        as_number = spec != "" and spec[-1] in "bcdeEfFgGnoxX%"
+        return format(int(self) if as_number else self.name, spec)
+
+
+class StatusCode(Named):
     """How a call ended, with gRPC's names and numbers."""
 
     OK = 0
@@ -31,7 +42,7 @@ class StatusCode(enum.IntEnum):
         return cls.UNKNOWN
 
 
-class Reason(enum.IntEnum):
+class Reason(Named):
     """Why a call did not answer OK: `warded.v1.Reason`, number by number.
 
     A number that this version does not know becomes a member named REASON_<number>:
