@@ -47,7 +47,7 @@ def setting(home: Home, text: str) -> None:
             lambda h: write(h, f"{GATE}/digest.key", b"short"),
             ["digest.key", "32 bytes"],
         ),
-        (lambda h: write(h, f"{GATE}/cert.pem", b"no PEM"), ["certificate", "PEM"]),
+        (lambda h: write(h, f"{GATE}/cert.pem", b"no PEM"), ["cert.pem", "PEM"]),
         (lambda h: write(h, f"{GATE}/deny", b"nonsense\n"), ["1"]),
         (lambda h: write(h, "state/store/store.db", b"x" * 4096), ["store"]),
         (lambda h: chmod(h, "state/store", 0o755), ["store"]),

@@ -30,7 +30,7 @@ from warded.v1 import (
 
 from tests.conftest import NewHome
 from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results, rows
-from tests.support.gate import ROOT, Gate
+from tests.support.gate import Gate
 from tests.support.raw_client import call_id
 from tests.support.stub_gate import StubGate
 
@@ -135,9 +135,11 @@ def ask_by_nngcat(profile: Path, sent: bytes) -> bytes:
     return done.stdout
 
 
-PEERS: dict[str, Ask] = {"socket": ask_by_socket, "pynng": ask_by_pynng}
-if "\nnng-utils\n" in (ROOT / "deploy/packages.txt").read_text():
-    PEERS["nngcat"] = ask_by_nngcat
+PEERS: dict[str, Ask] = {
+    "socket": ask_by_socket,
+    "pynng": ask_by_pynng,
+    "nngcat": ask_by_nngcat,
+}
 
 
 @pytest.fixture(params=PEERS)

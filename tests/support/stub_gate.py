@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import os
 import re
 import select
 import subprocess
@@ -43,6 +44,7 @@ class StubGate:
         self.ended = ""
         self._grace_ms = grace_ms
         self._log = home.path / "stub.log"
+        self._heard = b""  # of its output, not yet a line
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> StubGate:
@@ -74,6 +76,7 @@ class StubGate:
                 bufsize=1,
             )
         self.ended = ""
+        self._heard = b""
         line = self.line()
         if not line.startswith("ready "):
             self.ended = self.line()
@@ -91,10 +94,16 @@ class StubGate:
         """The next line that it says."""
         assert self._process is not None
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], READY_S)
-        if not ready:
-            raise GateError(f"test_gate said nothing for {READY_S} s\n{self.log}")
-        return self._process.stdout.readline().strip()
+        while b"\n" not in self._heard:
+            ready, _, _ = select.select([self._process.stdout], [], [], READY_S)
+            if not ready:
+                raise GateError(f"test_gate said nothing for {READY_S} s\n{self.log}")
+            piece = os.read(self._process.stdout.fileno(), 4096)
+            if not piece:
+                raise GateError(f"test_gate has ended\n{self.log}")
+            self._heard += piece
+        line, _, self._heard = self._heard.partition(b"\n")
+        return line.decode().strip()
 
     def do(self, command: str) -> str:
         """Give a command; its answer."""
