@@ -73,7 +73,7 @@ wd_step wd_outcome_write(wd_call *call, wd_error *err)
     if (!call->begun || call->route->event != NULL)
         return WD_NEXT;
     call->job.apply = apply_end;
-    call->job.refusable = false;
+    call->job.rank = WD_JOB_MUST;
     call->job.done = written;
     wd_writer_submit(call->gate->writer, &call->job);
     return WD_PARKED;

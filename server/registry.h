@@ -56,8 +56,9 @@ WD_MUST_USE wd_status wd_registry_add(wd_registry *registry,
 void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
                        wd_planner *plan);
 
-/* Say that the mutating method `path` is not refused while the audit trail is below its
- * reserve: it takes rights back. The path must be there. */
+/* Say that the mutating method `path` takes rights back, and so is not refused while the
+ * audit trail is below its reserve, nor when its begin row can't be written: its handler
+ * acts in memory, and answers DATA_LOSS until that is durable. The path must be there. */
 void wd_registry_go_on(wd_registry *registry, const char *path);
 
 /* NULL: no method has this path. */

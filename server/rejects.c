@@ -8,21 +8,30 @@
 #include "server/audit_rows.h"
 #include "store/audit.h"
 
-#define HOST_BYTES 64U
-#define TEXT_BYTES 128U
+#define HOST_BYTES       64U
+#define TEXT_BYTES       128U
+#define ROWS_OF_STRANGER 1U /* the count */
+#define ROWS_OF_CALLER   2U /* the first one's, and the count of the others */
 
 typedef struct entry {
-    const char *event, *reason;
+    const char *event, *reason, *principal;
+    wd_status code;
     char host[HOST_BYTES];
+    char token_id[WD_TOKEN_ID_CHARS + 1];
     char text[TEXT_BYTES]; /* of the first one */
-    uint64_t count;
+    uint64_t count;        /* of those that have no row of their own */
 } entry;
+
+typedef struct table {
+    size_t n_entries, n_rows; /* rows that they may take */
+    uint64_t beyond;          /* refusals for which there was no entry */
+    entry entries[WD_REJECT_ROWS];
+} table;
 
 typedef struct batch { /* what one second brought; also the writer's job */
     wd_store_job job;
-    size_t n_entries;
-    uint64_t beyond; /* refusals that had no row of their own */
-    entry entries[WD_REJECT_ROWS];
+    wd_rejects *rejects;
+    table strangers, callers;
 } batch;
 
 struct wd_rejects {
@@ -49,6 +58,8 @@ void wd_rejects_free(wd_rejects *rejects)
     free(rejects);
 }
 
+/* --- counting ------------------------------------------------------------------------- */
+
 /* "10.0.0.1:4711" and "[::1]:4711" without their ports. */
 static void host_of(const char *address, char host[HOST_BYTES])
 {
@@ -58,41 +69,93 @@ static void host_of(const char *address, char host[HOST_BYTES])
     (void)snprintf(host, HOST_BYTES, "%.*s", (int)length, address);
 }
 
-static void add(batch *now, const wd_reject *reject)
+static entry entry_of(const wd_reject *reject)
 {
-    char host[HOST_BYTES];
+    entry made = {
+        .event = reject->event,
+        .reason = reject->reason,
+        .principal = reject->principal,
+        .code = reject->code,
+    };
 
-    host_of(reject->address, host);
-    for (size_t i = 0; i < now->n_entries; i++) {
-        entry *at = &now->entries[i];
-        if (strcmp(at->event, reject->event) == 0 &&
-            strcmp(at->reason, reject->reason) == 0 && strcmp(at->host, host) == 0) {
-            at->count++;
-            return;
-        }
-    }
-    if (now->n_entries == WD_REJECT_ROWS - 1) { /* the last row is for the rest */
-        now->beyond++;
-        return;
-    }
-    entry *fresh = &now->entries[now->n_entries++];
-    *fresh = (entry){.event = reject->event, .reason = reject->reason, .count = 1};
-    memcpy(fresh->host, host, sizeof(fresh->host));
-    (void)snprintf(fresh->text, sizeof(fresh->text), "%s",
+    host_of(reject->address, made.host);
+    (void)snprintf(made.token_id, sizeof(made.token_id), "%s",
+                   reject->token_id != NULL ? reject->token_id : "");
+    (void)snprintf(made.text, sizeof(made.text), "%s",
                    reject->detail != NULL ? reject->detail : "");
+    return made;
+}
+
+static bool alike(const entry *a, const entry *b)
+{
+    return strcmp(a->event, b->event) == 0 && strcmp(a->reason, b->reason) == 0 &&
+           a->principal == b->principal && strcmp(a->host, b->host) == 0 &&
+           strcmp(a->token_id, b->token_id) == 0;
+}
+
+/* The entry of this kind, made when new. NULL: there are as many kinds as rows; the last
+ * row is for the rest. */
+static entry *find_or_make(batch *now, const entry *kind, bool *ret_new)
+{
+    table *in = kind->principal != NULL ? &now->callers : &now->strangers;
+    size_t rows = kind->principal != NULL ? ROWS_OF_CALLER : ROWS_OF_STRANGER;
+
+    *ret_new = false;
+    for (size_t i = 0; i < in->n_entries; i++) {
+        if (alike(&in->entries[i], kind))
+            return &in->entries[i];
+    }
+    if (in->n_rows + rows > WD_REJECT_ROWS - 1) {
+        in->beyond++;
+        return NULL;
+    }
+    in->n_rows += rows;
+    *ret_new = true;
+    entry *fresh = &in->entries[in->n_entries++];
+    *fresh = *kind;
+    fresh->count = 0;
+    return fresh;
+}
+
+/* The entry of the current second, with the lock held. */
+static entry *enter(wd_rejects *rejects, const wd_reject *reject, bool *ret_new)
+{
+    const entry kind = entry_of(reject);
+
+    *ret_new = false;
+    if (rejects->now == NULL)
+        rejects->now = calloc(1, sizeof(batch));
+    if (rejects->now == NULL) {
+        rejects->lost++;
+        return NULL;
+    }
+    return find_or_make(rejects->now, &kind, ret_new);
 }
 
 void wd_rejects_note(wd_rejects *rejects, const wd_reject *reject)
 {
+    bool is_new;
+
     (void)pthread_mutex_lock(&rejects->lock);
-    if (rejects->now == NULL)
-        rejects->now = calloc(1, sizeof(batch));
-    if (rejects->now != NULL)
-        add(rejects->now, reject);
-    else
-        rejects->lost++;
+    entry *at = enter(rejects, reject, &is_new);
+    if (at != NULL)
+        at->count++;
     (void)pthread_mutex_unlock(&rejects->lock);
 }
+
+bool wd_rejects_first(wd_rejects *rejects, const wd_reject *reject)
+{
+    bool is_new;
+
+    (void)pthread_mutex_lock(&rejects->lock);
+    entry *at = enter(rejects, reject, &is_new);
+    if (at != NULL && !is_new)
+        at->count++;
+    (void)pthread_mutex_unlock(&rejects->lock);
+    return is_new;
+}
+
+/* --- writing --------------------------------------------------------------------------- */
 
 static wd_status append(wd_store *store, const entry *noted, wd_error *err)
 {
@@ -105,32 +168,80 @@ static wd_status append(wd_store *store, const entry *noted, wd_error *err)
     const wd_audit_row row = {
         .event = noted->event,
         .outcome = "refused",
+        .code = (uint32_t)noted->code,
         .reason = noted->reason,
+        .principal = noted->principal,
+        .token_id = noted->token_id,
         .peer_addr = noted->host,
         .detail = detail,
     };
     return wd_audit_append(store, &row, err);
 }
 
+static wd_status append_table(wd_store *store, const table *from, const char *event,
+                              wd_error *err)
+{
+    const entry rest = {
+        .event = event,
+        .reason = "more_than_100_a_second",
+        .count = from->beyond,
+    };
+
+    for (size_t i = 0; i < from->n_entries; i++) {
+        if (from->entries[i].count > 0)
+            WD_TRY(append(store, &from->entries[i], err));
+    }
+    return rest.count > 0 ? append(store, &rest, err) : WD_OK;
+}
+
 static wd_status apply(wd_store *store, wd_store_job *job, wd_error *err)
 {
-    const batch *now = WD_CONTAINER(job, batch, job);
+    const batch *past = WD_CONTAINER(job, batch, job);
 
-    for (size_t i = 0; i < now->n_entries; i++)
-        WD_TRY(append(store, &now->entries[i], err));
-    if (now->beyond == 0)
-        return WD_OK;
-    const entry rest = {
-        .event = "tls.reject",
-        .reason = "more_than_100_a_second",
-        .count = now->beyond,
-    };
-    return append(store, &rest, err);
+    WD_TRY(append_table(store, &past->strangers, "tls.reject", err));
+    return append_table(store, &past->callers, "call.refused", err);
+}
+
+/* Add what could not be written to what came since. */
+static void merge(batch *now, const table *past, table *into)
+{
+    into->beyond += past->beyond;
+    for (size_t i = 0; i < past->n_entries; i++) {
+        bool is_new;
+        const entry *from = &past->entries[i];
+        if (from->count == 0)
+            continue;
+        entry *at = find_or_make(now, from, &is_new);
+        if (at != NULL)
+            at->count += from->count;
+        else
+            into->beyond += from->count - 1; /* one was counted there just now */
+    }
+}
+
+/* It could not be written: it waits for the next flush. */
+static void put_back(wd_rejects *rejects, batch *past)
+{
+    (void)pthread_mutex_lock(&rejects->lock);
+    batch *now = rejects->now;
+    if (now == NULL) {
+        rejects->now = WD_STEAL(past);
+    } else {
+        merge(now, &past->strangers, &now->strangers);
+        merge(now, &past->callers, &now->callers);
+    }
+    (void)pthread_mutex_unlock(&rejects->lock);
+    free(past);
 }
 
 static void done(wd_store_job *job)
 {
-    free(WD_CONTAINER(job, batch, job));
+    batch *past = WD_CONTAINER(job, batch, job);
+
+    if (job->status == WD_OK)
+        free(past);
+    else
+        put_back(past->rejects, past);
 }
 
 void wd_rejects_flush(wd_rejects *rejects, wd_writer *writer)
@@ -138,13 +249,15 @@ void wd_rejects_flush(wd_rejects *rejects, wd_writer *writer)
     (void)pthread_mutex_lock(&rejects->lock);
     batch *now = WD_STEAL(rejects->now);
     if (now != NULL) {
-        now->beyond += rejects->lost;
+        now->strangers.beyond += rejects->lost;
         rejects->lost = 0;
     }
     (void)pthread_mutex_unlock(&rejects->lock);
     if (now == NULL)
         return;
+    now->rejects = rejects;
     now->job.apply = apply;
     now->job.done = done;
+    now->job.rank = WD_JOB_IF_ROOM;
     wd_writer_submit(writer, &now->job);
 }

@@ -86,15 +86,16 @@ static void refuse_low(const wd_store *store, wd_store_job *job)
     job->error.retry_after_ms = 1000;
 }
 
-/* Space is short: what may be refused is, the rest goes on. */
-static wd_store_job *refuse_refusable(const wd_store *store, wd_store_job *jobs)
+/* Space is short: jobs from `rank` on are refused, the rest goes on. */
+static wd_store_job *refuse_from(const wd_store *store, wd_job_rank rank,
+                                 wd_store_job *jobs)
 {
     wd_store_job *refused = NULL;
     wd_store_job **refused_end = &refused;
     wd_store_job **at = &jobs;
     while (*at != NULL) {
         wd_store_job *job = *at;
-        if (!job->refusable) {
+        if (job->rank < rank) {
             at = &job->next;
             continue;
         }
@@ -113,7 +114,8 @@ static void write_group(wd_store *store, wd_store_job *jobs)
     bool low = wd_place_low(&store->place);
     atomic_store(&store->degraded, low);
     if (low)
-        jobs = refuse_refusable(store, jobs);
+        jobs = refuse_from(
+            store, wd_place_broken(&store->place) ? WD_JOB_MAY : WD_JOB_IF_ROOM, jobs);
     if (jobs != NULL)
         wd_group_write(store, jobs);
     finish(jobs);

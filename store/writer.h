@@ -13,6 +13,15 @@
 #include "proto/c/status.h"
 #include "store/store.h"
 
+/* What becomes of a job when the disk is short of room: AUDIT_UNWRITABLE, or not. */
+typedef enum wd_job_rank {
+    WD_JOB_MUST = 0, /* ends, revocations, the gate's own rows: while there is any room,
+                        the reserve included, which is theirs alone */
+    WD_JOB_MAY, /* begin rows of what only reads: until the reserve is broken into */
+    WD_JOB_IF_ROOM, /* begin rows of what changes something, refusals: while the free
+                        space is not below the reserve */
+} wd_job_rank;
+
 /* Embed it in your own struct, fill apply and done, submit. */
 typedef struct wd_store_job {
     struct wd_store_job *next; /* the queue's */
@@ -27,9 +36,7 @@ typedef struct wd_store_job {
      * returns at once. May free the job. */
     void (*done)(struct wd_store_job *job);
 
-    /* The begin row of a call that changes something: refused with AUDIT_UNWRITABLE
-     * while free space is below the reserve. Ends, revocations and refusals are not. */
-    bool refusable;
+    wd_job_rank rank;
 
     /* Set before `done`. OK: durable. Else what `apply` answered, or UNAVAILABLE /
      * AUDIT_UNWRITABLE when the group could not be committed. */

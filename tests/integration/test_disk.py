@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -85,3 +86,45 @@ def test_claim_09_below_the_reserve_only_what_mutates_is_refused(
             assert time.monotonic() < end, "it does not come back by itself"
             time.sleep(0.05)
     home.tokctl("audit", "verify")
+
+
+def fill_up(home: Home) -> None:
+    """Leave nothing at all, and no reserve to give back."""
+    os.truncate(home.store / "reserve", 0)
+    for piece in (1 << 20, 4096):
+        with contextlib.suppress(OSError), (home.store / f"full{piece}").open(
+            "wb", buffering=0
+        ) as file:
+            while True:
+                file.write(b"\0" * piece)
+    assert free(home) == 0
+
+
+def test_claim_09_on_a_full_disk_a_revocation_holds_at_once(
+    home: Home, new_gate: NewGate
+) -> None:
+    trainer = home.profile("trainer", GOOD)
+    admin = home.profile("boss", "token:**", "audit:read")
+    stranger = home.profile("stranger", GOOD)
+    new_gate(home)
+    boss = TokenStub(warded.connect(admin))
+    theirs = TokenStub(warded.connect(trainer))
+    mine = theirs.WhoAmI(WhoAmIRequest(), timeout=10).token.id
+    assert boss.WhoAmI(WhoAmIRequest(), timeout=10).principal
+
+    fill_up(home)
+    (stranger / "token").write_text("hunter2\n")
+    for _ in range(20):  # refusals want no room, and stay what they are
+        with pytest.raises(warded.RpcError) as refused:
+            TokenStub(warded.connect(stranger)).WhoAmI(WhoAmIRequest(), timeout=10)
+        assert refused.value.reason.name == "TOKEN_MALFORMED"
+    try:
+        assert boss.Revoke(RevokeRequest(ids=[mine]), timeout=10).revoked == 1
+    except warded.RpcError as error:  # unless the WAL has room to write over
+        assert error.reason.name == "OUTCOME_UNRECORDED", error
+    with pytest.raises(warded.RpcError) as caught:
+        theirs.WhoAmI(WhoAmIRequest(), timeout=10)
+    assert caught.value.reason.name == "TOKEN_REVOKED"
+
+    for name in ("full1048576", "full4096"):
+        (home.store / name).unlink()

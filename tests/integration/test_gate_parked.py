@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +20,7 @@ EACH = 400
 CALLS = CLIENTS * EACH
 MOST_THREADS = 32
 LONG_MS = 300_000
+PATIENCE_S = 20.0
 
 
 @pytest.fixture
@@ -97,6 +100,31 @@ def test_claim_07_a_client_that_vanishes_has_its_actions_killed(stub: StubGate) 
         assert results(other.receive()[1]) == ["OK"]
         while health(other).in_flight > 1:
             pass
+
+
+@pytest.mark.parametrize(
+    ("grace_ms", "grace_s"),
+    [(1_000, 1.0), (0, 3.0)],  # 0: the gate's own
+)
+def test_claim_07_a_client_that_vanishes_has_its_grace(
+    home: Home, grace_ms: int, grace_s: float
+) -> None:
+    """Between the cut and the kill lies the grace, on our clock and on record."""
+    with StubGate(home, grace_ms=grace_ms) as stub:
+        gone = RawClient(home.path / "profile/client0")
+        park(gone, 1)
+        stub.wait_for(running=1)
+        cut = time.monotonic()
+        gone.close()
+        while stub.count().cancelled == 0:
+            assert time.monotonic() < cut + grace_s + PATIENCE_S
+        assert time.monotonic() - cut >= grace_s
+        with RawClient(home.path / "profile/client1") as other:
+            while health(other).in_flight > 1:
+                pass
+        begin, end = map(json.loads, rows(home, "--method", OBSERVE))
+        assert end["reason"] == "CANCELLED"
+        assert end["mono_ns"] - begin["mono_ns"] >= grace_s * 1e9
 
 
 def test_one_principal_has_a_quarter_of_the_contexts(stub: StubGate) -> None:

@@ -121,11 +121,39 @@ static void disk_that_stays_full_uses_the_reserve_up_then_refuses(void **state)
     assert_int_equal(after.base.status, WD_OK);
 }
 
+/* The reserve itself is for ends and revocations: readers do not use it up. */
+static void claim_09_a_broken_reserve_is_for_what_must_be_written(void **state)
+{
+    fixture *f = *state;
+    job breaks = {0};
+    atomic_store(&f->free_bytes, 0);
+    job read_before = {.base.rank = WD_JOB_MAY};
+    wd_job_run(f, &read_before);
+    assert_int_equal(read_before.base.status, WD_OK);
+    atomic_store(&f->shim.fail_code, SQLITE_FULL);
+    atomic_store(&f->shim.fail_in[WD_SHIM_WRITE], 1);
+    wd_job_run(f, &breaks);
+    assert_int_equal(breaks.base.status, WD_OK);
+    assert_int_equal(reserve_size(f), 16 << 20);
+    job read = {.base.rank = WD_JOB_MAY};
+    wd_job_run(f, &read);
+    wd_job_assert_unwritable(&read);
+    job end = {.base.rank = WD_JOB_MUST};
+    wd_job_run(f, &end);
+    assert_int_equal(end.base.status, WD_OK);
+    atomic_store(&f->free_bytes, 64U << 20);
+    job refill = {0};
+    wd_job_run(f, &refill);
+    job again = {.base.rank = WD_JOB_MAY};
+    wd_job_run(f, &again);
+    assert_int_equal(again.base.status, WD_OK);
+}
+
 static void below_the_reserve_only_what_may_be_refused_is(void **state)
 {
     fixture *f = *state;
     atomic_store(&f->free_bytes, (24U << 20) - 1);
-    job begin = {.base.refusable = true};
+    job begin = {.base.rank = WD_JOB_IF_ROOM};
     job end = {0};
     struct timespec start;
     struct timespec stop;
@@ -141,7 +169,7 @@ static void below_the_reserve_only_what_may_be_refused_is(void **state)
     assert_int_equal(end.base.status, WD_OK);
     assert_true(wd_store_degraded(f->base.store));
     atomic_store(&f->free_bytes, 24U << 20);
-    job again = {.base.refusable = true};
+    job again = {.base.rank = WD_JOB_IF_ROOM};
     wd_job_run(f, &again);
     assert_int_equal(again.base.status, WD_OK);
     assert_false(wd_store_degraded(f->base.store));
@@ -158,6 +186,7 @@ int main(void)
         TEST(claim_09_each_failing_write_or_sync_loses_no_acknowledged_row),
         TEST(full_disk_takes_from_the_reserve_and_gives_back),
         TEST(disk_that_stays_full_uses_the_reserve_up_then_refuses),
+        TEST(claim_09_a_broken_reserve_is_for_what_must_be_written),
         TEST(below_the_reserve_only_what_may_be_refused_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
