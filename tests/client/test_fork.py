@@ -16,10 +16,11 @@ import pytest
 import warded
 from warded import v1
 
-from tests.client.echo import child, echo
+from tests.client.echo import child, child_that_acts, echo, run_action
 from tests.client.pki import Authority, make_profile
 
 TIMES = 50
+ACTS = 10  # every so many of them runs an action too, and so does its parent meanwhile
 ROOT = Path(__file__).parents[2]
 
 
@@ -80,11 +81,13 @@ def test_claim_12_os_fork_goes_on_in_both(real: warded.Channel) -> None:
         if pid == 0:
             code = 1
             try:
-                child(real, n)
+                (child if n % ACTS else child_that_acts)(real, n)
                 code = 0
             finally:
                 os._exit(code)
         assert echo(real, n + 500) == n + 500
+        if n % ACTS == 0:
+            run_action(real, n + 500)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     finish()
 
@@ -97,14 +100,18 @@ def test_claim_12_multiprocessing_goes_on_in_both(
     context: Any = mp.get_context(method)
     finish = calls_meanwhile(real)
     for first in range(0, TIMES, 2):
+        acts = first % ACTS == 0
+        work = child_that_acts if acts else child
         pair = [
-            context.Process(target=child, args=(real, n)) for n in (first, first + 1)
+            context.Process(target=work, args=(real, n)) for n in (first, first + 1)
         ]
         for process in pair:
             process.start()
         assert echo(real, first + 500) == first + 500
+        if acts:
+            run_action(real, first + 500)
         for process in pair:
-            process.join(30)
+            process.join(60)
             assert process.exitcode == 0
     finish()
 

@@ -61,8 +61,6 @@ def test_too_large_is_refused_before_sending_and_names_the_limit(
 @pytest.mark.parametrize(
     "kwargs",
     [
-        {"timeout": float("inf")},
-        {"timeout": float("nan")},
         {"metadata": {"UPPER": "x"}},
         {"metadata": {"": "x"}},
         {"metadata": [("twice", "1"), ("twice", "2")]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from warded.v1 import rpc_wd
 
 from tests.integration.items import cause, item, run, send, status, text
 from tests.support.endings import ENDINGS
+from tests.support.gate import Gate, Home
 
 REASON = rpc_wd.Reason
+DENIED = "the token has no scope that covers observe:python_code"
 
 
 def test_claim_11_files_that_are_not_built_are_the_caller_s_mistake(
@@ -22,6 +25,21 @@ def test_claim_11_files_that_are_not_built_are_the_caller_s_mistake(
     assert (status(result), result.reason) == ("INVALID_ACTION", REASON.NOT_BUILT)
     with pytest.raises(warded.InvalidCall, match="not built"):
         _ = warded.read_outcome(result).observation
+
+
+def test_claim_11_a_denied_action_is_no_observation(
+    new_home: Callable[[], Home], new_gate: Callable[[Home], Gate]
+) -> None:
+    """Its scope is another tool's; what the caller is told names no token."""
+    home = new_home()
+    other = home.profile("other", "observe:other")
+    new_gate(home)
+    for tool, action in ("python_code", "print(1)"), ("", "<py>print(1)</py>"):
+        result = run(other, action, tool=tool)
+        assert (status(result), result.reason) == ("DENIED", REASON.SCOPE_MISSING)
+        assert result.message == DENIED
+        with pytest.raises(warded.PermissionDenied):
+            _ = warded.read_outcome(result).observation
 
 
 @pytest.mark.parametrize("name", ENDINGS)
