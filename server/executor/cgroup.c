@@ -17,6 +17,9 @@
  * with which it starts, is 1024 and 100. */
 #define CPU_SHARES "512"
 #define CPU_WEIGHT "50"
+/* The kernel's most: of one that is being killed. */
+#define CPU_SHARES_MOST "262144"
+#define CPU_WEIGHT_MOST "10000"
 /* warded-slot and the slot's init stand in the leaf as well. */
 #define OWN_PROCESSES 2
 
@@ -166,16 +169,30 @@ bool wd_cgroup_join(const wd_cgroup *cgroup)
     return true;
 }
 
-void wd_cgroup_yield(const wd_cgroup *cgroup)
+/* v1, v2 */
+static void set_share(const wd_cgroup *cgroup, const char *shares, const char *weight)
 {
     char folder[PATH_MAX];
     if (cgroup->tree->parent[WD_CGROUP_CPU] == NULL)
         return;
     folder_of(cgroup, WD_CGROUP_CPU, folder);
     if (cgroup->tree->v2[WD_CGROUP_CPU])
-        (void)wd_cgroup_file_write(folder, "cpu.weight", CPU_WEIGHT);
+        (void)wd_cgroup_file_write(folder, "cpu.weight", weight);
     else
-        (void)wd_cgroup_file_write(folder, "cpu.shares", CPU_SHARES);
+        (void)wd_cgroup_file_write(folder, "cpu.shares", shares);
+}
+
+void wd_cgroup_yield(const wd_cgroup *cgroup)
+{
+    set_share(cgroup, CPU_SHARES, CPU_WEIGHT);
+}
+
+void wd_cgroup_hurry(const wd_cgroup *cgroup)
+{
+    char folder[PATH_MAX];
+    folder_of(cgroup, WD_CGROUP_PIDS, folder);
+    (void)wd_cgroup_file_write(folder, "pids.max", "0");
+    set_share(cgroup, CPU_SHARES_MOST, CPU_WEIGHT_MOST);
 }
 
 void wd_cgroup_usage_read(const wd_cgroup *cgroup, wd_cgroup_usage *ret_usage)
@@ -198,7 +215,7 @@ void wd_cgroup_usage_read(const wd_cgroup *cgroup, wd_cgroup_usage *ret_usage)
         ret_usage->cpu_us = wd_cgroup_file_number(folder, "cpuacct.usage", NULL) / 1000;
 }
 
-static void kill_listed(const char *folder)
+static void kill_listed(const char *folder, const pid_t spared[2])
 {
     char list[65536];
     if (!wd_cgroup_file_read(folder, "cgroup.procs", list, sizeof(list)))
@@ -207,17 +224,19 @@ static void kill_listed(const char *folder)
     for (char *text = strtok_r(list, "\n", &rest); text != NULL;
          text = strtok_r(NULL, "\n", &rest)) {
         long pid = strtol(text, NULL, 10);
-        if (pid > 1) /* 0: of a pid namespace that is not ours to see */
+        /* 0: of a pid namespace that is not ours to see */
+        if (pid > 1 && pid != spared[0] && pid != spared[1])
             (void)kill((pid_t)pid, SIGKILL);
     }
 }
 
-void wd_cgroup_kill(const wd_cgroup *cgroup)
+void wd_cgroup_kill(const wd_cgroup *cgroup, const pid_t spared[2])
 {
     char folder[PATH_MAX];
     folder_of(cgroup, WD_CGROUP_PIDS, folder);
-    if (!wd_cgroup_file_write(folder, "cgroup.kill", "1")) /* v2, Linux >= 5.14 */
-        kill_listed(folder);
+    bool all = spared[0] == 0 && spared[1] == 0;
+    if (!all || !wd_cgroup_file_write(folder, "cgroup.kill", "1")) /* v2, Linux 5.14 */
+        kill_listed(folder, spared);
 }
 
 bool wd_cgroup_remove(const wd_cgroup *cgroup)
@@ -262,7 +281,7 @@ static unsigned sweep_folder(const wd_cgroup_tree *tree, unsigned controller)
             continue;
         (void)snprintf(folder, sizeof(folder), "%s/%s", tree->parent[controller],
                        entry->d_name);
-        kill_listed(folder);
+        kill_listed(folder, (const pid_t[2]){0});
         if (rmdir(folder) != 0)
             left++;
     }

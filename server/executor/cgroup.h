@@ -79,6 +79,10 @@ WD_MUST_USE bool wd_cgroup_join(const wd_cgroup *cgroup);
  * actions come first. Not mandatory: where it can't be had, nothing changes. */
 void wd_cgroup_yield(const wd_cgroup *cgroup);
 
+/* What is in it has to die: nothing new starts, and the processors' share is the
+ * largest, since processes end on their own time. */
+void wd_cgroup_hurry(const wd_cgroup *cgroup);
+
 typedef struct wd_cgroup_usage {
     uint64_t cpu_us;       /* of all processes; 0 where nothing counts it */
     uint64_t oom_kills;    /* processes that the memory limit killed */
@@ -86,8 +90,9 @@ typedef struct wd_cgroup_usage {
 } wd_cgroup_usage;
 void wd_cgroup_usage_read(const wd_cgroup *cgroup, wd_cgroup_usage *ret_usage);
 
-/* SIGKILL to every process in it; for what outlived its pid namespace's init. */
-void wd_cgroup_kill(const wd_cgroup *cgroup);
+/* SIGKILL to every process in it but the two of `spared` (0: none). After
+ * wd_cgroup_hurry nothing is missed: no process can be new. */
+void wd_cgroup_kill(const wd_cgroup *cgroup, const pid_t spared[2]);
 
 /* Remove the leaf. false: something is still in it; call again later. */
 bool wd_cgroup_remove(const wd_cgroup *cgroup);

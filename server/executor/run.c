@@ -11,8 +11,9 @@
 
 /* Written beyond what is kept before an action is stopped for it. */
 #define FLOOD_BYTES (8ULL << 20)
-/* How long init may take to kill and report before it is killed itself. */
-#define HARD_MS 1000
+/* How long what was killed may take to be gone before more force is used. A kernel
+ * needs 100 ms and more to take down a fork bomb, and init reports after that. */
+#define HARD_MS 300
 /* An ended cgroup can be busy for a moment. */
 #define RETRY_MS 2
 /* Processor time that an action uses at full weight: most need no more, and a machine
@@ -97,7 +98,8 @@ void wd_run_kill(wd_run *run, wd_cause cause)
         return;
     run->killed = cause;
     run->hard_ms = now_ms() + HARD_MS;
-    wd_slot_kill(&run->slot, false);
+    run->force = WD_SLOT_KILL_ACTION;
+    wd_slot_kill(&run->slot, run->force);
 }
 
 static bool read_stream(int fd, wd_capture *capture)
@@ -141,7 +143,9 @@ static void check_times(wd_run *run)
 {
     int64_t now = now_ms();
     if (run->hard_ms <= now) {
-        wd_slot_kill(&run->slot, true);
+        if (run->force != WD_SLOT_KILL_ALL)
+            run->force++;
+        wd_slot_kill(&run->slot, run->force);
         run->hard_ms = now + HARD_MS;
         return;
     }
@@ -178,7 +182,7 @@ static void clear_away(wd_run *run)
         run->retry_ms = INT64_MAX;
         return;
     }
-    wd_slot_kill(&run->slot, true);
+    wd_slot_kill(&run->slot, WD_SLOT_KILL_ALL);
     run->retry_ms = now_ms() + RETRY_MS;
 }
 
@@ -202,8 +206,16 @@ bool wd_run_step(wd_run *run, const struct pollfd fds[WD_RUN_FDS])
 
 /* --- result ----------------------------------------------------------------------------- */
 
+static bool is_cpu_used_up(const wd_run *run)
+{
+    uint64_t used_us =
+        run->report.cpu_us > run->usage.cpu_us ? run->report.cpu_us : run->usage.cpu_us;
+    return used_us >= run->limits.cpu_ms * 1000;
+}
+
 /* Which limit ended it. Only what the kernel counted or we did is believed: a status
- * alone can be made by the action (exit 137, kill -XCPU of itself). */
+ * alone can be made by the action (exit 137, kill -XCPU of itself, limits that it lowers
+ * for itself). A signal's limit is told only where it was reached. */
 static wd_cause find_cause(const wd_run *run, int status)
 {
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -211,11 +223,12 @@ static wd_cause find_cause(const wd_run *run, int status)
         return run->killed;
     if (number == SIGKILL && run->usage.oom_kills > 0)
         return CAUSE(MEMORY);
-    if (number == SIGXFSZ)
+    if (number == SIGXFSZ && run->report.files_full)
         return CAUSE(FILESIZE);
-    if (number == SIGXCPU && run->usage.cpu_us >= run->limits.cpu_ms * 1000)
+    if ((number == SIGXCPU || number == SIGKILL) && is_cpu_used_up(run))
         return CAUSE(CPU);
-    if (status != 0 && run->usage.pids_refused > 0)
+    /* what dies may not fork any more, which the kernel counts as well */
+    if (status != 0 && run->usage.pids_refused > 0 && run->killed == CAUSE(NONE))
         return CAUSE(PIDS);
     return CAUSE(NONE);
 }

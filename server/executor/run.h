@@ -29,10 +29,11 @@ typedef struct wd_run {
     int64_t end_by_ms; /* killed then, with cause WALL */
     int64_t
         cpu_check_ms; /* when the processor time can have been used up at the earliest */
-    int64_t hard_ms;  /* when init had its time; INT64_MAX: not killed */
-    int64_t retry_ms; /* when to look again whether the cgroup is gone */
-    bool yields;      /* it has had its brisk start */
-    wd_cause killed;  /* why we killed it; NONE: we did not */
+    int64_t hard_ms;  /* when to use more force; INT64_MAX: not killed */
+    wd_slot_force force; /* the last that was used */
+    int64_t retry_ms;    /* when to look again whether the cgroup is gone */
+    bool yields;         /* it has had its brisk start */
+    wd_cause killed;     /* why we killed it; NONE: we did not */
     wd_slot_reading reading;
     wd_slot_report report;
     wd_cgroup_usage usage;

@@ -62,9 +62,13 @@ WD_MUST_USE wd_status wd_slot_start(const wd_slot_kit *kit, unsigned index,
                                     const wd_action *action, wd_slot *ret_slot,
                                     wd_error *err);
 
-/* Kill everything of the action. First by its init, which still reports; `hard`: from
- * outside, when that did not answer (the report may then be missing). Repeatable. */
-void wd_slot_kill(wd_slot *slot, bool hard);
+/* Kill everything of the action, at once, and let nothing new start. Repeatable. */
+typedef enum wd_slot_force {
+    WD_SLOT_KILL_ACTION, /* its init lives on, reaps and reports */
+    WD_SLOT_KILL_INIT,   /* which did not answer: there may be no report */
+    WD_SLOT_KILL_ALL,    /* warded-slot too, which reaps init */
+} wd_slot_force;
+void wd_slot_kill(wd_slot *slot, wd_slot_force force);
 
 /* The report, if it is there. Call when report_fd is readable. */
 typedef enum wd_slot_reading {

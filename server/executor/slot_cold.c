@@ -1,9 +1,12 @@
 /* slot_cold.c - slot.h by fresh namespaces and an exec per action. */
+#include "server/executor/cgroup_file.h"
 #include "server/executor/slot_kit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -100,15 +103,32 @@ wd_status wd_slot_start(const wd_slot_kit *kit, unsigned index, const wd_action 
     return status;
 }
 
-void wd_slot_kill(wd_slot *slot, bool hard)
+/* The child of warded-slot; 0: none, or the kernel does not say. */
+static pid_t init_of(const wd_slot *slot)
 {
-    if (write(slot->control_fd, "K", 1) < 0 && errno != EAGAIN)
-        hard = true; /* init is gone */
-    if (!hard)
-        return;
-    if (slot->pid > 0)
-        (void)pidfd_send_signal(slot->process_fd, SIGKILL, NULL, 0);
-    wd_cgroup_kill(&slot->cgroup);
+    char folder[64];
+    char list[64];
+    (void)snprintf(folder, sizeof(folder), "/proc/%d/task/%d", (int)slot->pid,
+                   (int)slot->pid);
+    if (!wd_cgroup_file_read(folder, "children", list, sizeof(list)))
+        return 0;
+    return (pid_t)strtol(list, NULL, 10);
+}
+
+void wd_slot_kill(wd_slot *slot, wd_slot_force force)
+{
+    pid_t spared[2] = {0};
+    wd_cgroup_hurry(&slot->cgroup);
+    if (write(slot->control_fd, "K", 1) < 0 && errno != EAGAIN &&
+        force == WD_SLOT_KILL_ACTION)
+        force = WD_SLOT_KILL_INIT; /* it is gone */
+    if (force != WD_SLOT_KILL_ALL && slot->pid > 0)
+        spared[0] = slot->pid;
+    if (force == WD_SLOT_KILL_ACTION)
+        spared[1] = init_of(slot);
+    if (force == WD_SLOT_KILL_ACTION && spared[1] == 0)
+        return; /* init has the order; it can't be told from the action here */
+    wd_cgroup_kill(&slot->cgroup, spared);
 }
 
 wd_slot_reading wd_slot_read(wd_slot *slot, wd_slot_report *ret_report)

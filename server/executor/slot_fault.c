@@ -31,9 +31,7 @@ void wd_slot_send_fault(int fd, const wd_slot_fault *fault)
     send_report(fd, &report);
 }
 
-void wd_slot_send_end(int fd, int wait_status, unsigned leftovers)
+void wd_slot_send_end(int fd, const wd_slot_report *end)
 {
-    const wd_slot_report report = {
-        .kind = WD_SLOT_ENDED, .wait_status = wait_status, .leftovers = leftovers};
-    send_report(fd, &report);
+    send_report(fd, end);
 }

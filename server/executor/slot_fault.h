@@ -25,6 +25,7 @@ bool wd_slot_fail(wd_slot_fault *fault, wd_layer_id layer, const char *fmt, ...)
 
 /* Write one report to `fd`. What can't be written is seen as a lost slot. */
 void wd_slot_send_fault(int fd, const wd_slot_fault *fault);
-void wd_slot_send_end(int fd, int wait_status, unsigned leftovers);
+/* `end`: of kind WD_SLOT_ENDED. */
+void wd_slot_send_end(int fd, const wd_slot_report *end);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,8 @@ static bool become_action(const wd_slot_spec *spec, wd_slot_fault *fault)
     };
     if (chdir("/work") != 0)
         return wd_slot_fail(fault, WD_LAYER_MOUNTS, "chdir /work");
+    if (setpriority(PRIO_PROCESS, 0, 0) != 0)
+        return wd_slot_fail(fault, WD_LAYER_RLIMITS, "setpriority");
     (void)umask(022);
     (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     wd_slot_reset_signals();
@@ -75,6 +78,7 @@ static _Noreturn void run_worker(const wd_slot_spec *spec)
 typedef struct init_state {
     pid_t worker;
     int status;         /* of the worker, once it has ended */
+    struct rusage used; /* by the worker and what it waited for */
     bool ordered;       /* to kill everything */
     unsigned leftovers; /* killed, other than the worker */
 } init_state;
@@ -83,12 +87,14 @@ typedef struct init_state {
 static bool reap_until(init_state *init)
 {
     int status = 0;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+    struct rusage used;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | __WALL, &used)) > 0;) {
         if (pid != init->worker) {
             init->leftovers += init->ordered; /* else an orphan that ended by itself */
             continue;
         }
         init->status = status;
+        init->used = used;
         return true;
     }
     return false;
@@ -122,6 +128,31 @@ static void clear_out(init_state *init)
         while (waitpid(-1, NULL, __WALL) > 0)
             init->leftovers++;
     }
+}
+
+static bool are_files_full(void)
+{
+    struct statfs files; /* of the one tmpfs behind /work, /tmp and /dev/shm */
+    return statfs("/tmp", &files) == 0 && (files.f_bfree == 0 || files.f_ffree == 0);
+}
+
+static uint64_t microseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+/* Nothing of the action runs any more. */
+static void report_end(const init_state *init)
+{
+    const struct rusage *used = &init->used;
+    const wd_slot_report end = {
+        .kind = WD_SLOT_ENDED,
+        .wait_status = init->status,
+        .leftovers = init->leftovers,
+        .files_full = are_files_full(),
+        .cpu_us = microseconds(used->ru_utime) + microseconds(used->ru_stime),
+    };
+    wd_slot_send_end(WD_SLOT_REPORT_FD, &end);
 }
 
 static int watch_children(void)
@@ -167,6 +198,6 @@ int wd_slot_init_run(const wd_slot_spec *spec, const void *unused)
     (void)close_range(WD_SLOT_STDIN_FD, WD_SLOT_STDERR_FD, 0);
     wait_worker(&init, signals);
     clear_out(&init);
-    wd_slot_send_end(WD_SLOT_REPORT_FD, init.status, init.leftovers);
+    report_end(&init);
     return 0;
 }

@@ -163,7 +163,8 @@ static int run_check(const wd_slot_spec *spec, const void *context)
     const struct probe *probe = context;
     wd_slot_fault fault;
     if (probe->check(spec, &fault)) {
-        wd_slot_send_end(WD_SLOT_REPORT_FD, 0, 0);
+        const wd_slot_report stands = {.kind = WD_SLOT_ENDED};
+        wd_slot_send_end(WD_SLOT_REPORT_FD, &stands);
         return 0;
     }
     wd_slot_send_fault(WD_SLOT_REPORT_FD, &fault);

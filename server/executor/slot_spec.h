@@ -47,7 +47,7 @@ typedef struct wd_slot_spec {
 } wd_slot_spec;
 
 typedef enum wd_slot_report_kind {
-    WD_SLOT_ENDED = 1, /* wait_status, leftovers */
+    WD_SLOT_ENDED = 1, /* wait_status, leftovers, files_full, cpu_us */
     WD_SLOT_FAULT = 2, /* layer, error, what: the action's code did not run */
 } wd_slot_report_kind;
 
@@ -58,6 +58,8 @@ typedef struct wd_slot_report {
     uint32_t leftovers;
     int32_t layer;
     int32_t error;
+    uint32_t files_full; /* 1: no block or no inode was left in the action's tmpfs */
+    uint64_t cpu_us;     /* of the action's process and of what it waited for */
     char what[108];
 } wd_slot_report;
 

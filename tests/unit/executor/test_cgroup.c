@@ -120,14 +120,47 @@ static void use_leaf(const wd_cgroup *leaf)
     assert_int_equal(read(go[0], &joined, sizeof(joined)), sizeof(joined));
     assert_true(joined);
     assert_false(wd_cgroup_remove(leaf)); /* in use */
-    wd_cgroup_kill(leaf);
     int status = 0;
+    wd_cgroup_kill(leaf, (const pid_t[2]){0, pid});
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* spared */
+    wd_cgroup_kill(leaf, (const pid_t[2]){0});
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     assert_true(wd_cgroup_remove(leaf));
     assert_true(wd_cgroup_remove(leaf)); /* gone is gone */
     (void)close(go[0]);
     (void)close(go[1]);
+}
+
+/* The errno of a fork in the leaf after wd_cgroup_hurry. */
+static int fork_in_a_hurry(const wd_cgroup *leaf)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool joined = wd_cgroup_join(leaf);
+        wd_cgroup_hurry(leaf);
+        pid_t child = joined ? fork() : 0;
+        _exit(child < 0 ? errno : 0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void nothing_starts_in_a_leaf_that_dies(void **state)
+{
+    (void)state;
+    const wd_cgroup_limits limits = {64U << 20, 8};
+    wd_cgroup_tree tree;
+    wd_cgroup leaf;
+    wd_error error;
+    assert_int_equal(wd_cgroup_find(&tree, &error), WD_OK);
+    assert_int_equal(wd_cgroup_enable(&tree, &error), WD_OK);
+    assert_int_equal(wd_cgroup_make(&tree, 8, &limits, &leaf, &error), WD_OK);
+    assert_int_equal(fork_in_a_hurry(&leaf), EAGAIN);
+    assert_true(wd_cgroup_remove(&leaf));
+    wd_cgroup_tree_done(&tree);
 }
 
 static void a_leaf_limits_counts_and_kills(void **state)
@@ -269,6 +302,7 @@ int main(void)
         cmocka_unit_test(controllers_are_found_by_mountinfo),
         cmocka_unit_test(a_leaf_without_controllers_is_refused_by_layer),
         cmocka_unit_test(a_leaf_limits_counts_and_kills),
+        cmocka_unit_test(nothing_starts_in_a_leaf_that_dies),
         cmocka_unit_test(version_2_kills_by_its_own_file),
         cmocka_unit_test(leaves_of_a_dead_executor_are_swept_and_others_are_not),
         cmocka_unit_test(a_folder_that_is_not_delegated_is_refused_with_its_cure),
