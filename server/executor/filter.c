@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-/* Arguments of ioctl are compared by 32 bits: the kernel takes no more (a high bit set
+/* Arguments of ioctl and fcntl are compared by 32 bits: the kernel takes no more (a high bit set
  * once let TIOCSTI through, CVE-2019-10063). */
 #define LOW_WORD 0xffffffffUL
 #define NEW_NAMESPACES                                                                 \
@@ -98,6 +98,26 @@ static int add_ioctl(scmp_filter_ctx ctx)
     return 0;
 }
 
+/* Not leases and not dnotify, by which files that actions share would tell of one
+ * another; not write hints, which stay with a file. */
+static int add_fcntl(scmp_filter_ctx ctx)
+{
+    static const int commands[] = {
+        F_DUPFD,     F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,      F_GETFL,
+        F_SETFL,     F_GETLK,         F_SETLK,  F_SETLKW,     F_OFD_GETLK,
+        F_OFD_SETLK, F_OFD_SETLKW,    F_SETOWN, F_GETOWN,     F_SETOWN_EX,
+        F_GETOWN_EX, F_SETSIG,        F_GETSIG, F_SETPIPE_SZ, F_GETPIPE_SZ,
+        F_ADD_SEALS, F_GET_SEALS,
+    };
+    for (size_t i = 0; i < COUNT(commands); i++) {
+        int rc = add_if(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl),
+                        masked(1, LOW_WORD, (scmp_datum_t)commands[i]));
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
 static int add_prctl(scmp_filter_ctx ctx)
 {
     static const int options[] = {
@@ -156,7 +176,7 @@ static int fill(scmp_filter_ctx ctx)
         rc = add_names(ctx, SCMP_ACT_ERRNO(EPERM), wd_filter_denied,
                        COUNT(wd_filter_denied));
     int (*const parts[])(scmp_filter_ctx) = {add_clone, add_socket, add_ioctl,
-                                             add_prctl, add_rest};
+                                             add_fcntl, add_prctl,  add_rest};
     for (size_t i = 0; rc == 0 && i < COUNT(parts); i++)
         rc = parts[i](ctx);
     return rc;

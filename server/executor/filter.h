@@ -3,8 +3,8 @@
  * An allow-list. What it does not name answers ENOSYS, as if the kernel were older, so
  * that programs fall back; what is known and dangerous answers EPERM; another
  * architecture's call (int 0x80, x32) kills the process. Arguments decide for clone (no
- * new namespaces), socket (AF_UNIX, AF_INET, AF_INET6), ioctl, prctl, personality and
- * mknod. The lists are in filter_lists.h.
+ * new namespaces), socket (AF_UNIX, AF_INET, AF_INET6), ioctl, fcntl, prctl,
+ * personality and mknod. The lists are in filter_lists.h.
  *
  * Built once: libseccomp takes some 10 ms for it. The only file that uses libseccomp.
  *

@@ -1,8 +1,9 @@
 /* filter_lists.h - names for filter.c: what every slot may call, and what it may not.
  *
  * Names that the build's libseccomp or this architecture does not know are skipped: they
- * then answer ENOSYS. Not here, since arguments decide: clone, socket, ioctl, prctl,
- * personality, mknod, mknodat.
+ * then answer ENOSYS. Not here, since arguments decide: clone, socket, ioctl, fcntl,
+ * prctl, personality, mknod, mknodat. In no list on purpose: flock and inotify, by which
+ * actions would lock and watch the read-only files of the host that they share.
  *
  * Threads: any.  Owns: nothing.
  * Source:  docs/security.md; man-pages, syscalls(2). */
@@ -56,11 +57,9 @@ static const char *const wd_filter_allowed[] = {
     "fchmodat2",
     "fchown",
     "fchownat",
-    "fcntl",
     "fdatasync",
     "fgetxattr",
     "flistxattr",
-    "flock",
     "fork",
     "fremovexattr",
     "fsetxattr",
@@ -104,10 +103,6 @@ static const char *const wd_filter_allowed[] = {
     "getuid",
     "getxattr",
     "getxattrat",
-    "inotify_add_watch",
-    "inotify_init",
-    "inotify_init1",
-    "inotify_rm_watch",
     "ioprio_get",
     "ioprio_set",
     "kill",

@@ -166,6 +166,8 @@ static bool fill_etc(wd_slot_fault *fault)
     return true;
 }
 
+/* Read-only: a device can still be written to, but its node, which is the host's, keeps
+ * its times, mode and attributes. */
 static bool fill_dev(wd_slot_fault *fault)
 {
     static const char *const nodes[] = {"/dev/null", "/dev/zero", "/dev/full",
@@ -176,7 +178,8 @@ static bool fill_dev(wd_slot_fault *fault)
         int tree = clone_old(nodes[i]);
         if (tree < 0)
             return failed(fault, "open_tree", nodes[i]);
-        if (!attach(tree, nodes[i], MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, fault))
+        if (!attach(tree, nodes[i],
+                    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, fault))
             return false;
     }
     return make_link("/proc/self/fd", "/dev/fd", fault) &&
@@ -216,6 +219,13 @@ static bool mount_box(const wd_slot_spec *spec, wd_slot_fault *fault)
     if (umount2("/box", MNT_DETACH) != 0 || rmdir("/box") != 0)
         return failed(fault, "umount", "/box");
     return make_dir("/var", 0755, fault) && make_link("/tmp", "/var/tmp", fault);
+}
+
+/* What mounts and modes let an action read and only Landlock does not: shows the canary
+ * that Landlock is there. */
+static bool fill_landlocked(wd_slot_fault *fault)
+{
+    return make_file("/var/landlocked", "no rule of Landlock names this file\n", fault);
 }
 
 /* The kernel grants a fresh proc only while the host's is still visible, under OLD. */
@@ -262,5 +272,5 @@ bool wd_slot_root_build(const wd_slot_spec *spec, wd_slot_fault *fault)
     (void)umask(022);
     return pivot(fault) && bind_roots(spec, fault) && copy_links(fault) &&
            fill_etc(fault) && fill_dev(fault) && mount_box(spec, fault) &&
-           mount_proc(fault) && leave_old(fault);
+           fill_landlocked(fault) && mount_proc(fault) && leave_old(fault);
 }

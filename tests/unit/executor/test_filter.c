@@ -45,13 +45,24 @@ static void no_name_is_both_allowed_and_denied(void **state)
 static void what_arguments_decide_is_in_no_list(void **state)
 {
     (void)state;
-    static const char *const names[] = {"clone", "clone3",      "socket", "ioctl",
-                                        "prctl", "personality", "mknod",  "mknodat"};
+    static const char *const names[] = {"clone",       "clone3", "socket",
+                                        "ioctl",       "fcntl",  "prctl",
+                                        "personality", "mknod",  "mknodat"};
     for (size_t n = 0; n < COUNT(names); n++) {
         assert_false(is_denied(names[n]));
         for (size_t i = 0; i < COUNT(wd_filter_allowed); i++)
             assert_string_not_equal(wd_filter_allowed[i], names[n]);
     }
+}
+
+static void what_shared_files_would_tell_by_is_in_no_list(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"flock", "inotify_init", "inotify_init1",
+                                        "inotify_add_watch", "fanotify_init"};
+    for (size_t n = 0; n < COUNT(names); n++)
+        for (size_t i = 0; i < COUNT(wd_filter_allowed); i++)
+            assert_string_not_equal(wd_filter_allowed[i], names[n]);
 }
 
 static void the_known_dangers_are_denied(void **state)
@@ -71,6 +82,7 @@ int main(void)
         cmocka_unit_test(the_filter_is_sealed_and_fits_the_kernel),
         cmocka_unit_test(no_name_is_both_allowed_and_denied),
         cmocka_unit_test(what_arguments_decide_is_in_no_list),
+        cmocka_unit_test(what_shared_files_would_tell_by_is_in_no_list),
         cmocka_unit_test(the_known_dangers_are_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
