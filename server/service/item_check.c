@@ -76,7 +76,34 @@ static wd_status check_limits(const Warded__V1__Limits *asked,
                        maxima->output_bytes, err);
 }
 
-static wd_status check_files(const Warded__V1__Item *item, wd_error *err)
+/* --- one function a field ---------------------------------------------------------------- */
+
+static wd_status trajectory(const Warded__V1__Item *item, wd_error *err)
+{
+    return check_trajectory(item->trajectory_id, err);
+}
+
+static wd_status action(const Warded__V1__Item *item, wd_error *err)
+{
+    return check_size("action", strlen(item->action), WD_ACTION_BYTES, err);
+}
+
+static wd_status stdin_data(const Warded__V1__Item *item, wd_error *err)
+{
+    return check_size("stdin", item->stdin.len, WD_STDIN_BYTES, err);
+}
+
+static wd_status arguments(const Warded__V1__Item *item, wd_error *err)
+{
+    return check_object("arguments", item->arguments, err);
+}
+
+static wd_status extra(const Warded__V1__Item *item, wd_error *err)
+{
+    return check_object("extra", item->extra, err);
+}
+
+static wd_status files(const Warded__V1__Item *item, wd_error *err)
 {
     if (item->n_files == 0 && item->n_fetch == 0)
         return WD_OK;
@@ -84,22 +111,21 @@ static wd_status check_files(const Warded__V1__Item *item, wd_error *err)
                      "files and fetch are not built yet; leave them out");
 }
 
-/* One field after the other: *field is the one that is looked at. */
+static const struct {
+    const char *name;
+    wd_status (*check)(const Warded__V1__Item *item, wd_error *err);
+} fields[] = {
+    {"trajectory_id", trajectory}, {"action", action}, {"stdin", stdin_data},
+    {"arguments", arguments},      {"extra", extra},   {"files", files},
+};
+
 wd_status wd_item_check(const Warded__V1__Item *item, const wd_action_limits *maxima,
                         const char **field, wd_error *err)
 {
-    *field = "trajectory_id";
-    WD_TRY(check_trajectory(item->trajectory_id, err));
-    *field = "action";
-    WD_TRY(check_size("action", strlen(item->action), WD_ACTION_BYTES, err));
-    *field = "stdin";
-    WD_TRY(check_size("stdin", item->stdin.len, WD_STDIN_BYTES, err));
-    *field = "arguments";
-    WD_TRY(check_object("arguments", item->arguments, err));
-    *field = "extra";
-    WD_TRY(check_object("extra", item->extra, err));
-    *field = "files";
-    WD_TRY(check_files(item, err));
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        *field = fields[i].name;
+        WD_TRY(fields[i].check(item, err));
+    }
     *field = "limits";
     WD_TRY(check_limits(item->limits, maxima, err));
     *field = NULL;

@@ -188,8 +188,9 @@ static uint64_t either(uint64_t asked, uint64_t otherwise)
 static wd_action_limits limits_of(const wd_item *item)
 {
     const Warded__Exec__V1__Limits *asked = &item->job.limits;
-    const wd_action_limits *own = &item->tool->limits;
 
+    WD_ASSERT(item->tool != NULL); /* it ran */
+    const wd_action_limits *own = &item->tool->limits;
     return (wd_action_limits){
         .wall_ms = either(asked->wall_ms, own->wall_ms),
         .cpu_ms = either(asked->cpu_ms, own->cpu_ms),
