@@ -21,6 +21,8 @@ struct wd_slot {
     nng_ctx ctx;
     nng_aio *aio;
     nng_msg *request;        /* while a call is in the slot */
+    wd_tls_account *account; /* which the request is charged to; NULL: none */
+    uint64_t charged_bytes;
     wd_principal *principal; /* whose; counted until its reply was taken */
     bool sending;
 };
@@ -62,7 +64,8 @@ static void format_address(const nng_sockaddr *addr, char text[WD_ADDRESS_BYTES]
 
 static void arrived(wd_listener *listener, nng_pipe pipe)
 {
-    wd_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe)};
+    WD_AUTO(wd_tls_account) *account = wd_tls_pipe_account(listener->tls, pipe);
+    wd_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe), .account = account};
     nng_sockaddr addr;
     wd_error err;
     uint64_t most = atomic_load(&listener->gate->limits.connections_per_principal);
@@ -97,12 +100,21 @@ static void pipe_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
     listener->options.vanished(listener->options.arg, id);
 }
 
+/* Who had been let in has broken no rule of TLS. */
+static const char *event_of(wd_tls_cause cause)
+{
+    bool let_in = cause == WD_TLS_FRAME_TIMEOUT || cause == WD_TLS_REQUEST_BYTES ||
+                  cause == WD_TLS_REQUEST_SHARE;
+
+    return let_in ? "conn" : "tls.reject";
+}
+
 static void rejected(void *arg, const wd_tls_reject *reject)
 {
     wd_listener *listener = arg;
 
     wd_rejects_note(listener->gate->rejects,
-                    &(wd_reject){.event = "tls.reject",
+                    &(wd_reject){.event = event_of(reject->cause),
                                  .address = reject->address,
                                  .reason = wd_tls_cause_name(reject->cause),
                                  .detail = reject->detail});
@@ -117,11 +129,26 @@ static void receive(wd_slot *slot)
     nng_ctx_recv(slot->ctx, slot->aio);
 }
 
-/* Forget the call that was in the slot. */
-static void vacate(wd_slot *slot)
+/* From here the request counts as the gate's, until it is freed. */
+static void charge(wd_slot *slot, const wd_peer *peer)
+{
+    slot->account = wd_tls_account_ref(peer->account);
+    slot->charged_bytes = nng_msg_len(slot->request);
+    wd_tls_account_take(slot->account, slot->charged_bytes);
+}
+
+static void free_request(wd_slot *slot)
 {
     if (slot->request != NULL)
         nng_msg_free(WD_STEAL(slot->request));
+    wd_tls_account_release(slot->account, slot->charged_bytes);
+    wd_tls_account_free(WD_STEAL(slot->account));
+}
+
+/* Forget the call that was in the slot. */
+static void vacate(wd_slot *slot)
+{
+    free_request(slot);
     if (slot->principal != NULL)
         wd_principal_calls_remove(WD_STEAL(slot->principal));
     (void)atomic_fetch_sub(&slot->listener->busy, 1);
@@ -137,6 +164,8 @@ static wd_call *new_call(wd_slot *slot, uint64_t busy)
     wd_peer *peer = wd_peers_find(gate->peers, pipe);
     wd_call *call = peer != NULL ? calloc(1, sizeof(*call)) : NULL;
 
+    if (peer != NULL)
+        charge(slot, peer);
     if (call == NULL) {
         wd_peer_unref(gate->peers, peer);
         return NULL;
@@ -199,8 +228,7 @@ void wd_listener_send(wd_slot *slot, wd_span reply)
 {
     nng_msg *message = NULL;
 
-    if (slot->request != NULL)
-        nng_msg_free(WD_STEAL(slot->request));
+    free_request(slot);
     if (reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
         vacate(slot);
         receive(slot);
@@ -223,10 +251,21 @@ static void set_nng_threads(void)
     nng_init_set_parameter(NNG_INIT_NUM_RESOLVER_THREADS, HELPER_THREADS);
 }
 
+/* Longer messages end their connection; slightly oversize ones get their TOO_LARGE. */
+static size_t most_bytes(const wd_config *config)
+{
+    return config->limits.frame_bytes + WD_FRAME_SLACK_BYTES;
+}
+
 static wd_status open_tls(wd_listener *listener, wd_error *err)
 {
     const wd_config *config = listener->gate->config;
-    wd_tls_options options = {.on_reject = rejected, .arg = listener};
+    wd_tls_options options = {
+        .on_reject = rejected,
+        .arg = listener,
+        .request_bytes = config->limits.request_bytes,
+        .frame_bytes = most_bytes(config),
+    };
 
     if (config->sandbox.mode == WD_SANDBOX_NAMESPACES) {
         options.uid_base = (uint32_t)config->sandbox.uid_base;
@@ -240,7 +279,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
 
 static wd_status open_socket(wd_listener *listener, wd_error *err)
 {
-    size_t most = listener->gate->config->limits.frame_bytes + WD_FRAME_SLACK_BYTES;
+    size_t most = most_bytes(listener->gate->config);
     int code = nng_rep0_open(&listener->socket);
 
     if (code != 0)

@@ -47,6 +47,13 @@ static void free_principal(wd_principal *principal)
     free(principal);
 }
 
+static void free_node(node *gone)
+{
+    if (gone != NULL)
+        wd_tls_account_free(gone->peer.account);
+    free(gone);
+}
+
 void wd_peers_free(wd_peers *peers)
 {
     if (peers == NULL)
@@ -55,7 +62,7 @@ void wd_peers_free(wd_peers *peers)
         while (peers->peers[i] != NULL) {
             node *gone = peers->peers[i];
             peers->peers[i] = gone->next;
-            free(gone);
+            free_node(gone);
         }
         while (peers->principals[i] != NULL) {
             wd_principal *gone = peers->principals[i];
@@ -147,12 +154,13 @@ wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer, uint64_t max_connec
     if (fresh == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for a connection");
     fresh->peer = *peer;
+    (void)wd_tls_account_ref(peer->account);
     fresh->refs = 1;
     (void)pthread_mutex_lock(&peers->lock);
     wd_status status = enter(peers, fresh, max_connections, err);
     (void)pthread_mutex_unlock(&peers->lock);
     if (status != WD_OK)
-        free(fresh);
+        free_node(fresh);
     return status;
 }
 
@@ -196,7 +204,7 @@ void wd_peers_remove(wd_peers *peers, uint32_t pipe)
             dead = found;
     }
     (void)pthread_mutex_unlock(&peers->lock);
-    free(dead);
+    free_node(dead);
 }
 
 void wd_peer_unref(wd_peers *peers, wd_peer *peer)
@@ -208,7 +216,7 @@ void wd_peer_unref(wd_peers *peers, wd_peer *peer)
     bool last = let_go(owner);
     (void)pthread_mutex_unlock(&peers->lock);
     if (last)
-        free(owner);
+        free_node(owner);
 }
 
 const char *wd_principal_uri(const wd_principal *principal)

@@ -11,6 +11,7 @@
 
 #include "proto/c/cleanup.h"
 #include "proto/c/status.h"
+#include "proto/tls/account.h"
 #include "proto/tls/identity.h"
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@ typedef struct wd_peer {
     wd_identity identity;
     char cert_hex[65];
     wd_principal *principal;
+    wd_tls_account *account; /* where its requests are charged; NULL: nowhere */
 } wd_peer;
 
 typedef struct wd_peers wd_peers;
@@ -37,7 +39,7 @@ wd_peers *wd_peers_new(void);
 void wd_peers_free(wd_peers *peers); /* every peer must be gone */
 WD_DEFINE_AUTO(wd_peers, wd_peers_free)
 
-/* A new connection. *ret_peer is borrowed until wd_peers_remove.
+/* A new connection. Takes a reference of its own on peer->account.
  * Errors: RESOURCE_EXHAUSTED QUOTA: the principal has `max_connections` already
  *         INTERNAL           no memory */
 WD_MUST_USE wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer,

@@ -1,11 +1,12 @@
 #include "proto/tls/binding.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
 #include "proto/tls/peer_uid.h"
 
-enum { STALL_MS = 10000, HALF_OPEN_PER_ADDRESS = 1024 };
+enum { STALL_MS = 10000, FRAME_MS = 10000, HALF_OPEN_PER_ADDRESS = 1024 };
 
 int64_t wd_now_ms(void)
 {
@@ -26,6 +27,7 @@ void wd_binding_unref(wd_tls_binding *binding)
     if (atomic_fetch_sub(&binding->refs, 1) != 1)
         return;
     wd_tls_credentials_free(binding->credentials);
+    wd_tls_ledger_free(binding->ledger);
     (void)pthread_cond_destroy(&binding->changed);
     (void)pthread_mutex_destroy(&binding->lock);
     free(binding);
@@ -77,6 +79,8 @@ static wd_tls_binding *new_binding(const wd_tls_options *options)
         b->options.greeting_ms = WD_GREETING_MS;
     if (b->options.stall_ms == 0)
         b->options.stall_ms = STALL_MS;
+    if (b->options.frame_ms == 0)
+        b->options.frame_ms = FRAME_MS;
     if (b->options.half_open_per_address == 0)
         b->options.half_open_per_address = HALF_OPEN_PER_ADDRESS;
     (void)pthread_mutex_init(&b->lock, NULL);
@@ -100,6 +104,10 @@ wd_status wd_tls_binding_new(const wd_tls_options *options,
     if (binding == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a TLS binding");
     binding->credentials = wd_tls_credentials_ref(credentials);
+    if (options->request_bytes > 0)
+        binding->ledger = wd_tls_ledger_new(options->request_bytes);
+    if (options->request_bytes > 0 && binding->ledger == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a TLS binding");
     WD_TRY(wd_sweeper_start(binding, err));
     *ret = WD_STEAL(binding);
     return WD_OK;
@@ -145,48 +153,124 @@ void wd_tls_binding_stats(wd_tls_binding *binding, wd_tls_stats *ret)
     ret->bytes_written = atomic_load(&binding->bytes_written);
     ret->records_written = atomic_load(&binding->records_written);
     ret->refused_bytes_read = atomic_load(&binding->refused_bytes_read);
+    if (binding->ledger != NULL)
+        ret->request_bytes = wd_tls_ledger_used(binding->ledger);
 }
 
-/* Under the lock. A dialer's own connections are not counted against anyone. */
-static bool too_many(const wd_tls_binding *binding, const nng_tls_engine_conn *c)
+/* --- the list, under the lock --------------------------------------------------------- */
+
+static void evict(wd_tls_binding *b, nng_tls_engine_conn *c)
 {
-    uint32_t n = 0;
+    wd_half_open_remove(&b->half_open, &c->link.among);
+    c->link.evicted = true;
+    c->link.evicted_next = NULL;
+    c->link.evicted_prev = b->last_evicted;
+    if (b->last_evicted != NULL)
+        b->last_evicted->link.evicted_next = c;
+    else
+        b->first_evicted = c;
+    b->last_evicted = c;
+}
+
+static void unlist_evicted(wd_tls_binding *b, nng_tls_engine_conn *c)
+{
+    if (!c->link.evicted)
+        return;
+    if (c->link.evicted_prev != NULL)
+        c->link.evicted_prev->link.evicted_next = c->link.evicted_next;
+    else
+        b->first_evicted = c->link.evicted_next;
+    if (c->link.evicted_next != NULL)
+        c->link.evicted_next->link.evicted_prev = c->link.evicted_prev;
+    else
+        b->last_evicted = c->link.evicted_prev;
+    c->link.evicted = false;
+}
+
+nng_tls_engine_conn *wd_binding_pop_evicted(wd_tls_binding *b)
+{
+    nng_tls_engine_conn *c = b->first_evicted;
+
+    if (c != NULL)
+        unlist_evicted(b, c);
+    return c;
+}
+
+static nng_tls_engine_conn *conn_of(wd_half_open_link *link)
+{
+    char *at = (char *)link - offsetof(nng_tls_engine_conn, link.among);
+
+    return (nng_tls_engine_conn *)(void *)at;
+}
+
+/* A dialer's own connections are not counted against anyone. */
+static bool enter_half_open(wd_tls_binding *b, nng_tls_engine_conn *c)
+{
+    wd_half_open_link *excess;
 
     if (!c->server)
+        return true;
+    if (!wd_half_open_add(&b->half_open, &c->link.among, c->link.host))
         return false;
-    for (const nng_tls_engine_conn *other = binding->head; other != NULL;
-         other = other->link.next)
-        if (other->link.half_open && other->server &&
-            memcmp(other->link.host, c->link.host, sizeof c->link.host) == 0)
-            n++;
-    return n >= binding->options.half_open_per_address;
+    excess = wd_half_open_excess(&c->link.among, b->options.half_open_per_address);
+    if (excess != NULL)
+        evict(b, conn_of(excess));
+    return true;
 }
+
+static void enlist(wd_tls_binding *b, nng_tls_engine_conn *c)
+{
+    c->credentials = wd_tls_credentials_ref(b->credentials);
+    c->link.since_ms = wd_now_ms();
+    c->link.listed = c->link.half_open = true;
+    c->link.next = b->head;
+    if (b->head != NULL)
+        b->head->link.prev = c;
+    b->head = c;
+    b->n_live++;
+    b->n_half_open++;
+    (void)pthread_cond_broadcast(&b->changed);
+}
+
+static void unlist(wd_tls_binding *b, nng_tls_engine_conn *c)
+{
+    if (c->link.prev != NULL)
+        c->link.prev->link.next = c->link.next;
+    else
+        b->head = c->link.next;
+    if (c->link.next != NULL)
+        c->link.next->link.prev = c->link.prev;
+    b->n_live--;
+    b->n_half_open -= c->link.half_open ? 1 : 0;
+    c->link.listed = c->link.half_open = false;
+}
+
+/* --- and who may be on it -------------------------------------------------------------- */
 
 bool wd_binding_add(wd_tls_binding *binding, nng_tls_engine_conn *c)
 {
-    bool full;
+    bool entered;
 
     (void)pthread_mutex_lock(&binding->lock);
-    full = too_many(binding, c);
-    if (!full) {
-        c->credentials = wd_tls_credentials_ref(binding->credentials);
-        c->link.since_ms = wd_now_ms();
-        c->link.listed = c->link.half_open = true;
-        c->link.next = binding->head;
-        if (binding->head != NULL)
-            binding->head->link.prev = c;
-        binding->head = c;
-        binding->n_live++;
-        binding->n_half_open++;
-        (void)pthread_cond_broadcast(&binding->changed);
-    }
+    entered = enter_half_open(binding, c);
+    if (entered)
+        enlist(binding, c);
     (void)pthread_mutex_unlock(&binding->lock);
-    return !full;
+    return entered;
+}
+
+void wd_binding_spoke(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    wd_half_open_spoke(&c->link.among);
+    (void)pthread_mutex_unlock(&binding->lock);
 }
 
 void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c)
 {
     (void)pthread_mutex_lock(&binding->lock);
+    wd_half_open_remove(&binding->half_open, &c->link.among);
+    unlist_evicted(binding, c); /* it was quicker */
     if (c->link.half_open)
         binding->n_half_open--;
     c->link.half_open = false;
@@ -199,16 +283,9 @@ void wd_binding_remove(wd_tls_binding *binding, nng_tls_engine_conn *c)
     (void)pthread_mutex_lock(&binding->lock);
     while (c->link.poking)
         (void)pthread_cond_wait(&binding->changed, &binding->lock);
-    if (c->link.listed) {
-        if (c->link.prev != NULL)
-            c->link.prev->link.next = c->link.next;
-        else
-            binding->head = c->link.next;
-        if (c->link.next != NULL)
-            c->link.next->link.prev = c->link.prev;
-        binding->n_live--;
-        binding->n_half_open -= c->link.half_open ? 1 : 0;
-        c->link.listed = c->link.half_open = false;
-    }
+    wd_half_open_remove(&binding->half_open, &c->link.among);
+    unlist_evicted(binding, c);
+    if (c->link.listed)
+        unlist(binding, c);
     (void)pthread_mutex_unlock(&binding->lock);
 }

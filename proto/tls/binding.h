@@ -19,13 +19,16 @@ struct wd_tls_binding {
     pthread_cond_t changed;
     wd_tls_credentials *credentials;
     nng_tls_engine_conn *head;
+    wd_half_open half_open;
+    nng_tls_engine_conn *first_evicted, *last_evicted; /* the sweeper closes them */
     uint64_t n_live, n_half_open;
     unsigned n_calling; /* the owner's callbacks, now */
     bool stopping;
 
     bool sweeping; /* the thread runs; owner only */
     pthread_t sweeper;
-    nng_aio *poke; /* sweeper only */
+    nng_aio *poke;         /* sweeper only */
+    wd_tls_ledger *ledger; /* NULL: no budget; read-only */
     atomic_uint_fast64_t accepted, refused, bytes_read, bytes_written, records_written,
         refused_bytes_read;
 };
@@ -33,9 +36,15 @@ struct wd_tls_binding {
 wd_tls_binding *wd_binding_ref(wd_tls_binding *binding);
 void wd_binding_unref(wd_tls_binding *binding);
 
-/* Put a connection on the list and give it the credentials in force. False: its address
- * has too many half-open ones already. */
+/* Put a connection on the list and give it the credentials in force; when its address
+ * has too many half-open ones, another goes. False: no memory. */
 bool wd_binding_add(wd_tls_binding *binding, nng_tls_engine_conn *c);
+
+/* Its ClientHello has come. */
+void wd_binding_spoke(wd_tls_binding *binding, nng_tls_engine_conn *c);
+
+/* Take the first of those that gave their place up, or NULL. Under the lock. */
+nng_tls_engine_conn *wd_binding_pop_evicted(wd_tls_binding *binding);
 
 /* The handshake is over: from here the greeting's limit counts. */
 void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c);

@@ -36,7 +36,10 @@
     X(HANDSHAKE_TIMEOUT, "handshake_timeout", 0)                                       \
     X(GREETING_TIMEOUT, "greeting_timeout", 0)                                         \
     X(SEND_STALLED, "send_stalled", 0)                                                 \
-    X(HALF_OPEN_LIMIT, "half_open_limit", 0)                                           \
+    X(HALF_OPEN_LIMIT, "half_open_limit", 0) /* gave its place to a newer one */       \
+    X(FRAME_TIMEOUT, "frame_timeout", 0)     /* a message that does not go on */       \
+    X(REQUEST_BYTES, "request_bytes", 0)     /* no budget for the message announced */ \
+    X(REQUEST_SHARE, "request_share", 0)     /* nor its principal's share of it */     \
     X(RESOURCES, "resources", 0)
 
 typedef enum wd_tls_cause {

@@ -8,6 +8,14 @@
 #include "proto/tls/credentials_impl.h"
 #include "proto/tls/stock.h"
 
+/* ::ffff:0:0/96 */
+static bool is_mapped(const nng_sockaddr *sa)
+{
+    static const uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+    return memcmp(sa->s_in6.sa_addr, prefix, sizeof prefix) == 0;
+}
+
 /* "host:port", and the host alone in 16 bytes for counting. */
 static void name_peer(nng_tls_engine_conn *c)
 {
@@ -23,7 +31,8 @@ static void name_peer(nng_tls_engine_conn *c)
         (void)snprintf(c->address, sizeof c->address, "%s:%u", host,
                        (unsigned)ntohs(sa.s_in.sa_port));
     } else if (sa.s_family == NNG_AF_INET6) {
-        memcpy(c->link.host, sa.s_in6.sa_addr, 16);
+        /* Whoever has one IPv6 address has its whole /64. */
+        memcpy(c->link.host, sa.s_in6.sa_addr, is_mapped(&sa) ? 16 : 8);
         (void)inet_ntop(AF_INET6, sa.s_in6.sa_addr, host, sizeof host);
         (void)snprintf(c->address, sizeof c->address, "[%s]:%u", host,
                        (unsigned)ntohs(sa.s_in6.sa_port));
@@ -52,8 +61,7 @@ static int begin_bound(nng_tls_engine_conn *c, nng_tls_engine_config *config)
     c->binding = wd_binding_ref(config->binding);
     name_peer(c);
     if (!wd_binding_add(c->binding, c))
-        return wd_conn_fail(c, WD_TLS_HALF_OPEN_LIMIT, 0,
-                            "too many handshakes at once from this address");
+        return wd_conn_fail(c, WD_TLS_RESOURCES, 0, "no memory");
     c->peer = calloc(1, sizeof *c->peer);
     if (c->peer == NULL)
         return wd_conn_fail(c, WD_TLS_RESOURCES, 0, "no memory");
@@ -106,6 +114,7 @@ void wd_conn_fini(nng_tls_engine_conn *c)
         wd_binding_remove(c->binding, c);
         report_unfinished(c);
     }
+    wd_tls_account_close(c->account);
     if (c->ssl_ready)
         mbedtls_ssl_free(&c->ssl);
     free(c->peer);

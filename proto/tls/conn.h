@@ -13,8 +13,11 @@
 #include <nng/supplemental/tls/engine.h>
 #include <stdatomic.h>
 
+#include "proto/tls/account.h"
 #include "proto/tls/coalesce.h"
 #include "proto/tls/engine.h"
+#include "proto/tls/frames.h"
+#include "proto/tls/half_open.h"
 
 typedef struct wd_stock wd_stock;
 
@@ -38,7 +41,10 @@ typedef struct wd_conn_link {
     struct nng_tls_engine_conn *prev, *next;
     int64_t since_ms; /* monotonic: begun (HANDSHAKE), then open */
     bool listed, half_open, poked, poking;
-    uint8_t host[16]; /* the peer's address without its port */
+    uint8_t host[16];        /* the peer's address without its port; of IPv6 the /64 */
+    wd_half_open_link among; /* accepted ones: with the others of that address */
+    struct nng_tls_engine_conn *evicted_prev, *evicted_next;
+    bool evicted; /* on the binding's list of those to be closed */
 } wd_conn_link;
 
 struct nng_tls_engine_conn {
@@ -47,6 +53,7 @@ struct nng_tls_engine_conn {
     wd_tls_credentials *credentials;
     mbedtls_ssl_context ssl;
     bool ssl_ready, server;
+    bool spoken; /* its whole ClientHello has come */
     wd_conn_phase phase;
     int error;            /* FAILED: what every operation answers from now on */
     wd_tls_cause judged;  /* a client's verdict, found while mbedTLS verifies */
@@ -58,6 +65,12 @@ struct nng_tls_engine_conn {
     atomic_int timed_out;           /* a wd_tls_cause that the sweeper found; NONE */
     atomic_int_fast64_t stalled_ms; /* monotonic, since when sending is stuck; 0: not */
     atomic_uint_fast64_t bytes_read; /* application data */
+    wd_frames in;                    /* accepted ones: where the stream stands */
+    wd_tls_account *account;         /* NULL: no budget, or not yet open */
+    uint64_t charged;                /* for the message that is coming in */
+    uint64_t moved;                  /* bytes of it since frame_ms */
+    atomic_int_fast64_t
+        frame_ms; /* monotonic, of its last progress; 0: none comes in */
     wd_coalesce out;
     size_t chunk;           /* of NNG's buffer, taken but not yet answered for */
     bool chunk_taken, held; /* held: a client's greeting waits for the server's */
@@ -89,6 +102,10 @@ int wd_conn_fail_mbedtls(nng_tls_engine_conn *c, int code);
 /* NNG_EAGAIN, or NNG_ECONNRESET when the TCP stream is dead: NNG would then never call
  * again, and the pipe would leak. */
 int wd_conn_again(nng_tls_engine_conn *c);
+
+/* conn_budget.c: `n` bytes at `data` have been read from an accepted connection. 0, or
+ * the error to answer instead of handing them on. */
+int wd_conn_account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n);
 
 /* conn_io.c */
 int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size);

@@ -8,17 +8,22 @@
 #include "proto/tls/judge.h"
 #include "proto/tls/peer_uid.h"
 
+static bool over_budget(wd_tls_cause cause)
+{
+    return cause == WD_TLS_REQUEST_BYTES || cause == WD_TLS_REQUEST_SHARE;
+}
+
 /* NNG's listener goes on at once after these four; after any other it pauses 100 ms,
  * after ECLOSED or ECANCELED it stops for good (NNG core/listener.c). */
 static int nng_error_of(wd_tls_cause cause)
 {
     if (cause == WD_TLS_HANDSHAKE_TIMEOUT || cause == WD_TLS_GREETING_TIMEOUT ||
-        cause == WD_TLS_SEND_STALLED)
+        cause == WD_TLS_SEND_STALLED || cause == WD_TLS_FRAME_TIMEOUT)
         return NNG_ETIMEDOUT;
     if (cause == WD_TLS_DISCONNECTED)
         return NNG_ECONNRESET;
     if (cause == WD_TLS_PROTOCOL || cause == WD_TLS_HALF_OPEN_LIMIT ||
-        cause == WD_TLS_RESOURCES)
+        cause == WD_TLS_RESOURCES || over_budget(cause))
         return NNG_ECONNABORTED;
     return NNG_EPEERAUTH;
 }
@@ -51,7 +56,7 @@ int wd_conn_fail(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t alert,
 
     c->phase = WD_CONN_FAILED;
     c->error = nng_error_of(cause);
-    if (c->binding == NULL || (!during_handshake && !by_sweeper))
+    if (c->binding == NULL || (!during_handshake && !by_sweeper && !over_budget(cause)))
         return c->error;
     if (during_handshake) {
         atomic_fetch_add(&c->binding->refused, 1);
@@ -68,7 +73,11 @@ int wd_conn_state(nng_tls_engine_conn *c)
     if (c->phase == WD_CONN_FAILED)
         return c->error;
     if (late != WD_TLS_NONE)
-        return wd_conn_fail(c, late, 0, "a time limit has passed");
+        return wd_conn_fail(c, late, 0,
+                            late == WD_TLS_HALF_OPEN_LIMIT
+                                ? "too many handshakes at once from this address: the "
+                                  "oldest goes"
+                                : "a time limit has passed");
     return c->phase == WD_CONN_NEW ? NNG_ESTATE : 0;
 }
 
@@ -233,6 +242,17 @@ static int refuse(nng_tls_engine_conn *c, wd_tls_cause cause)
     return NNG_EAGAIN;
 }
 
+/* From here its messages are charged to its principal. */
+static bool open_account(nng_tls_engine_conn *c)
+{
+    wd_tls_ledger *ledger = c->binding->ledger;
+
+    if (!c->server || ledger == NULL)
+        return true;
+    c->account = wd_tls_account_open(ledger, c->peer->uri);
+    return c->account != NULL;
+}
+
 static int finish(nng_tls_engine_conn *c)
 {
     wd_tls_binding *b = c->binding;
@@ -245,6 +265,8 @@ static int finish(nng_tls_engine_conn *c)
     if (c->server)
         cause = judge_peer(c, mbedtls_ssl_get_peer_cert(&c->ssl),
                            mbedtls_ssl_get_verify_result(&c->ssl));
+    if (cause == WD_TLS_NONE && !open_account(c))
+        cause = WD_TLS_RESOURCES;
     if (cause != WD_TLS_NONE)
         return refuse(c, cause);
     c->phase = WD_CONN_OPEN;
@@ -259,6 +281,11 @@ static int finish(nng_tls_engine_conn *c)
     return 0;
 }
 
+static bool has_said_hello(const nng_tls_engine_conn *c)
+{
+    return c->ssl.MBEDTLS_PRIVATE(state) > MBEDTLS_SSL_CLIENT_HELLO;
+}
+
 int wd_conn_handshake(nng_tls_engine_conn *c)
 {
     int rv = wd_conn_state(c);
@@ -266,6 +293,10 @@ int wd_conn_handshake(nng_tls_engine_conn *c)
     if (rv != 0 || c->phase == WD_CONN_OPEN)
         return rv;
     rv = mbedtls_ssl_handshake(&c->ssl);
+    if (c->server && c->binding != NULL && !c->spoken && has_said_hello(c)) {
+        c->spoken = true;
+        wd_binding_spoke(c->binding, c);
+    }
     if (rv == MBEDTLS_ERR_SSL_WANT_READ || rv == MBEDTLS_ERR_SSL_WANT_WRITE)
         return wd_conn_again(c);
     return rv == 0 ? finish(c) : wd_conn_fail_mbedtls(c, rv);

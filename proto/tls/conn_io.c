@@ -120,15 +120,15 @@ int wd_conn_send(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
     return send_coalesced(c, data, size);
 }
 
-/* What a budget for request bytes would look at: `n` bytes at `data` have been read. */
 static int account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
 {
     int rv;
 
-    (void)data;
     atomic_fetch_add(&c->bytes_read, n);
     if (c->binding != NULL)
         atomic_fetch_add(&c->binding->bytes_read, n);
+    if (c->binding != NULL && c->server)
+        return wd_conn_account_read(c, data, n);
     if (!c->held)
         return 0;
     c->held = false;

@@ -27,6 +27,7 @@
 
 #include "proto/c/cleanup.h"
 #include "proto/c/status.h"
+#include "proto/tls/account.h"
 #include "proto/tls/credentials.h"
 #include "proto/tls/identity.h"
 
@@ -49,8 +50,12 @@ typedef struct wd_tls_options {
     int64_t handshake_ms; /* 0: WD_HANDSHAKE_MS */
     int64_t greeting_ms;  /* 0: WD_GREETING_MS; first 8 bytes after the handshake */
     int64_t stall_ms;     /* 0: 10,000; nothing could be sent for so long */
-    uint32_t half_open_per_address; /* 0: 1,024, a busy node's workers */
-    uint32_t uid_base, uid_count;   /* sandbox uids, refused; uid_count 0: no check */
+    int64_t frame_ms;     /* 0: 10,000; 64 KiB, or the rest of it, of a message */
+    uint32_t
+        half_open_per_address; /* 0: 1,024, a busy node's workers; see half_open.h */
+    uint64_t request_bytes;    /* of all messages that REP receives; 0: no budget */
+    uint64_t frame_bytes;      /* longer ones are left to NNG (RECVMAXSZ); 0: none is */
+    uint32_t uid_base, uid_count; /* sandbox uids, refused; uid_count 0: no check */
     /* Each may be NULL. check_peer decides after all else was well: anything but WD_OK
      * refuses with DENIED and err's text as detail. */
     wd_status (*check_peer)(void *arg, const wd_identity *peer, wd_error *err);
@@ -65,6 +70,7 @@ typedef struct wd_tls_stats {
     uint64_t bytes_read, bytes_written; /* application data */
     uint64_t records_written;           /* with application data */
     uint64_t refused_bytes_read;        /* application data of refused peers: 0 */
+    uint64_t request_bytes;             /* charged to the budget, now */
 } wd_tls_stats;
 
 /* Make our engine NNG's. May be called again.
@@ -105,6 +111,11 @@ WD_MUST_USE wd_status wd_tls_config(wd_tls_binding *binding, bool server,
 bool wd_tls_denied(wd_tls_binding *binding, const wd_identity *peer);
 
 void wd_tls_binding_stats(wd_tls_binding *binding, wd_tls_stats *ret);
+
+/* Where this pipe's messages are charged; the caller's reference. Call it at
+ * NNG_PIPE_EV_ADD_PRE; then, for each message received from the pipe, _take and, once it
+ * is freed, _release. NULL: there is no budget, or the pipe is gone. */
+wd_tls_account *wd_tls_pipe_account(wd_tls_binding *binding, nng_pipe pipe);
 
 /* Whose pipe this is. Call it at NNG_PIPE_EV_ADD_PRE and keep the answer: once the pipe
  * is gone NNG knows nothing. Never from a callback of this header.

@@ -1,7 +1,7 @@
 /* names.h - how a peer's certificate travels from the engine to the pipe's owner.
  *
  * NNG offers one string and one list of strings. Ours are: the URI, "sha256:<hex>",
- * "serial:<hex>", "der:<base64>"; wd_tls_pipe_identity reads the last.
+ * "serial:<hex>", "der:<base64>" (wd_tls_pipe_identity reads it), "account:<number>".
  *
  * Private to proto/tls.  Threads: NNG's lock of the connection is held. */
 #ifndef WD_NAMES_H

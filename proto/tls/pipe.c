@@ -1,12 +1,16 @@
+#include <inttypes.h>
 #include <mbedtls/base64.h>
 #include <mbedtls/x509_crt.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "proto/tls/binding.h"
 #include "proto/tls/names.h"
 
-#define DER_PREFIX "der:"
+#define DER_PREFIX     "der:"
+#define ACCOUNT_PREFIX "account:"
 
-enum { OUR_NAMES = 4, DER_BYTES = 16384 };
+enum { OUR_NAMES = 5, DER_BYTES = 16384 };
 
 static void free_names(char **names)
 {
@@ -47,7 +51,13 @@ static char *digest_text(const uint8_t digest[WD_SHA256_BYTES])
     return strdup(text);
 }
 
-static char **our_names(const mbedtls_x509_buf *der)
+/* 0: no budget. */
+static uint64_t account_number(const nng_tls_engine_conn *c)
+{
+    return c->account != NULL ? wd_tls_account_id(c->account) : 0;
+}
+
+static char **our_names(const mbedtls_x509_buf *der, uint64_t account)
 {
     char **names = calloc(OUR_NAMES + 1, sizeof *names);
     wd_identity *id = malloc(sizeof *id);
@@ -60,6 +70,8 @@ static char **our_names(const mbedtls_x509_buf *der)
         if (asprintf(&names[2], "serial:%s", id->serial) < 0)
             names[2] = NULL;
         names[3] = der_text(der);
+        if (asprintf(&names[4], ACCOUNT_PREFIX "%" PRIu64, account) < 0)
+            names[4] = NULL;
         for (size_t i = 0; i < OUR_NAMES; i++)
             whole = whole && names[i] != NULL;
     }
@@ -70,6 +82,11 @@ static char **our_names(const mbedtls_x509_buf *der)
         free(names[i]);
     free(names);
     return NULL;
+}
+
+static bool has(const mbedtls_x509_buf *name, const char *text)
+{
+    return memmem(name->p, name->len, text, strlen(text)) != NULL;
 }
 
 /* What NNG's own engine gives: each name's bytes; but never one that reads as ours. */
@@ -86,7 +103,7 @@ static char **stock_names(const mbedtls_x509_crt *crt)
         return NULL;
     n = 0;
     for (const mbedtls_x509_sequence *s = first; s != NULL; s = s->next) {
-        if (s->buf.len == 0 || memmem(s->buf.p, s->buf.len, DER_PREFIX, 4) != NULL)
+        if (s->buf.len == 0 || has(&s->buf, DER_PREFIX) || has(&s->buf, ACCOUNT_PREFIX))
             continue;
         names[n] = strndup((const char *)s->buf.p, s->buf.len);
         if (names[n++] == NULL)
@@ -106,7 +123,8 @@ char **wd_conn_peer_alt_names(nng_tls_engine_conn *c)
 
     if (crt == NULL)
         return NULL;
-    return c->binding != NULL ? our_names(&crt->raw) : stock_names(crt);
+    return c->binding != NULL ? our_names(&crt->raw, account_number(c))
+                              : stock_names(crt);
 }
 
 char *wd_conn_peer_cn(nng_tls_engine_conn *c)
@@ -122,11 +140,14 @@ char *wd_conn_peer_cn(nng_tls_engine_conn *c)
     return name != NULL ? strdup(name + 3) : NULL;
 }
 
-static const char *find_der(char *const *names)
+/* What follows `prefix` in the name that begins with it. */
+static const char *find_name(char *const *names, const char *prefix)
 {
+    size_t size = strlen(prefix);
+
     for (size_t i = 0; names != NULL && names[i] != NULL; i++)
-        if (strncmp(names[i], DER_PREFIX, sizeof DER_PREFIX - 1) == 0)
-            return names[i] + sizeof DER_PREFIX - 1;
+        if (strncmp(names[i], prefix, size) == 0)
+            return names[i] + size;
     return NULL;
 }
 
@@ -152,7 +173,22 @@ wd_status wd_tls_pipe_identity(nng_pipe pipe, wd_identity *ret, wd_error *err)
     if (rv != 0)
         return wd_fail(err, WD_NOT_FOUND, "the pipe has no TLS peer: %s",
                        nng_strerror(rv));
-    status = read_der(find_der(names), ret, err);
+    status = read_der(find_name(names, DER_PREFIX), ret, err);
     free_names(names);
     return status;
+}
+
+wd_tls_account *wd_tls_pipe_account(wd_tls_binding *binding, nng_pipe pipe)
+{
+    wd_tls_account *account = NULL;
+    const char *number;
+    void *names = NULL;
+
+    if (nng_pipe_get_ptr(pipe, NNG_OPT_TLS_PEER_ALT_NAMES, &names) != 0)
+        return NULL;
+    number = find_name(names, ACCOUNT_PREFIX);
+    if (number != NULL)
+        account = wd_tls_account_find(binding->ledger, strtoull(number, NULL, 10));
+    free_names(names);
+    return account;
 }

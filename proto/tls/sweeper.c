@@ -5,6 +5,8 @@
 
 #include "proto/tls/binding.h"
 
+enum { BATCH = 64 };
+
 /* How long may pass between two looks, in ms: a tenth of the shortest limit. */
 static int64_t tick_ms(const wd_tls_options *o)
 {
@@ -14,6 +16,8 @@ static int64_t tick_ms(const wd_tls_options *o)
         shortest = o->greeting_ms;
     if (o->stall_ms < shortest)
         shortest = o->stall_ms;
+    if (o->frame_ms < shortest)
+        shortest = o->frame_ms;
     if (shortest < 50)
         return 5;
     return shortest > 2500 ? 250 : shortest / 10;
@@ -24,6 +28,7 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
                             int64_t now_ms)
 {
     int64_t stalled_ms = atomic_load(&c->stalled_ms);
+    int64_t frame_ms = atomic_load(&c->frame_ms);
 
     if (c->link.half_open)
         return now_ms - c->link.since_ms >= o->handshake_ms ? WD_TLS_HANDSHAKE_TIMEOUT
@@ -32,21 +37,40 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
         return WD_TLS_GREETING_TIMEOUT;
     if (stalled_ms != 0 && now_ms - stalled_ms >= o->stall_ms)
         return WD_TLS_SEND_STALLED;
+    if (frame_ms != 0 && now_ms - frame_ms >= o->frame_ms)
+        return WD_TLS_FRAME_TIMEOUT;
     return WD_TLS_NONE;
 }
 
-static nng_tls_engine_conn *find_overdue(wd_tls_binding *b, wd_tls_cause *ret)
+/* Nobody frees it before `poking` is false again. Under the lock. */
+static void claim(nng_tls_engine_conn *c, wd_tls_cause cause)
+{
+    c->link.poked = c->link.poking = true;
+    atomic_store(&c->timed_out, (int)cause);
+}
+
+/* Those that gave their place up, then those that have passed a limit. Under the lock. */
+static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
 {
     int64_t now_ms = wd_now_ms();
+    nng_tls_engine_conn *c;
+    size_t n = 0;
 
-    for (nng_tls_engine_conn *c = b->head; c != NULL; c = c->link.next) {
+    while (n < BATCH && (c = wd_binding_pop_evicted(b)) != NULL) {
         if (c->link.poked)
             continue;
-        *ret = overdue(&b->options, c, now_ms);
-        if (*ret != WD_TLS_NONE)
-            return c;
+        claim(c, WD_TLS_HALF_OPEN_LIMIT);
+        some[n++] = c;
     }
-    return NULL;
+    for (c = n > 0 ? NULL : b->head; c != NULL && n < BATCH; c = c->link.next) {
+        wd_tls_cause cause =
+            c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms);
+        if (cause == WD_TLS_NONE)
+            continue;
+        claim(c, cause);
+        some[n++] = c;
+    }
+    return n;
 }
 
 /* Make NNG ask the engine about this connection: with `timed_out` set the engine fails
@@ -71,17 +95,17 @@ static void poke(wd_tls_binding *b, nng_tls_engine_conn *c)
 /* Under the lock, which is let go of meanwhile. */
 static void close_overdue(wd_tls_binding *b)
 {
-    wd_tls_cause cause = WD_TLS_NONE;
-    nng_tls_engine_conn *c;
+    nng_tls_engine_conn *some[BATCH];
+    size_t n;
 
-    while ((c = find_overdue(b, &cause)) != NULL) {
-        c->link.poked = c->link.poking = true;
-        atomic_store(&c->timed_out, (int)cause);
-        (void)pthread_mutex_unlock(&b->lock);
-        poke(b, c);
-        (void)pthread_mutex_lock(&b->lock);
-        c->link.poking = false;
-        (void)pthread_cond_broadcast(&b->changed);
+    while ((n = claim_some(b, some)) > 0) {
+        for (size_t i = 0; i < n; i++) {
+            (void)pthread_mutex_unlock(&b->lock);
+            poke(b, some[i]);
+            (void)pthread_mutex_lock(&b->lock);
+            some[i]->link.poking = false;
+            (void)pthread_cond_broadcast(&b->changed);
+        }
     }
 }
 
@@ -91,7 +115,7 @@ static void wait_a_tick(wd_tls_binding *b)
     const struct timespec at = {.tv_sec = at_ms / 1000,
                                 .tv_nsec = at_ms % 1000 * 1000000};
 
-    while (!b->stopping && wd_now_ms() < at_ms)
+    while (!b->stopping && b->first_evicted == NULL && wd_now_ms() < at_ms)
         if (pthread_cond_timedwait(&b->changed, &b->lock, &at) == ETIMEDOUT)
             return;
 }

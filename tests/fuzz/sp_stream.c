@@ -1,10 +1,12 @@
 /* The TLS engine follows an SP stream and gathers it into records: whatever the bytes and
- * however NNG cuts them, the same bytes come out, in the same records. */
+ * however NNG cuts them, the same bytes come out, in the same records. And it follows what
+ * it reads: the same lengths, backtraces and ends, however TLS cuts them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "proto/c/buffer.h"
 #include "proto/tls/coalesce.h"
+#include "proto/tls/frames.h"
 #include "tests/fuzz/fuzz.h"
 
 #define GREETING 8U
@@ -107,9 +109,43 @@ static void check(wd_span in, uint32_t cuts)
     FUZZ_CHECK(fuzz_equal(wd_buffer_span(&parts->bytes), in));
     FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole->records), wd_buffer_span(&expected)));
     FUZZ_CHECK(fuzz_equal(wd_buffer_span(&cut->records), wd_buffer_span(&expected)));
+    check_followed(in, cuts);
     done(whole);
     done(cut);
     done(parts);
+}
+
+/* Each event with its number, in the order they came. */
+static void follow(wd_span in, uint32_t cuts, wd_buffer *events)
+{
+    wd_frames f = {0};
+    wd_frame_event event = WD_FRAME_MORE;
+
+    while (in.size > 0) {
+        wd_span chunk =
+            fuzz_bytes(&in, cuts == 0 ? in.size : 1 + fuzz_next(&cuts) % 23);
+        do {
+            size_t n = wd_frames_take(&f, chunk.data, chunk.size, &event);
+            const uint64_t seen[2] = {event,
+                                      event == WD_FRAME_TRACED ? f.words : f.length};
+            FUZZ_CHECK(n <= chunk.size && f.left <= f.length);
+            FUZZ_CHECK(f.words <= WD_FRAME_WORDS && 4U * f.words <= f.length);
+            (void)fuzz_bytes(&chunk, n);
+            if (event != WD_FRAME_MORE)
+                add(events, seen, sizeof(seen));
+        } while (event != WD_FRAME_MORE);
+        FUZZ_CHECK(chunk.size == 0);
+    }
+}
+
+static void check_followed(wd_span in, uint32_t cuts)
+{
+    WD_AUTO_BUFFER whole = WD_BUFFER_INIT;
+    WD_AUTO_BUFFER cut = WD_BUFFER_INIT;
+
+    follow(in, 0, &whole);
+    follow(in, cuts | 1, &cut);
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole), wd_buffer_span(&cut)));
 }
 
 /* Messages of lengths that the input names, so that short inputs make long records. */

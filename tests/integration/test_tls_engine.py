@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 import struct
@@ -30,6 +31,15 @@ REQUEST = struct.pack(">Q", len(BODY)) + BODY
 SERVER_AUTH = ExtendedKeyUsageOID.SERVER_AUTH
 CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 DAY = timedelta(days=1)
+
+# One kind of leak in LeakSanitizer's report: bytes, objects, its stack.
+LEAK = re.compile(
+    r"leak of (\d+) byte\(s\) in (\d+) object\(s\) allocated from:\n((?: +#.*\n)+)"
+)
+
+# What NNG 1.10 allocates for a message with our request in it: nng_msg, then its body
+# with 64 bytes of room.
+MESSAGE_BYTES = {112, 64 + len(b"....hello")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,11 @@ class Server:
         make_leaf(self.ca, Odd(uris=(GATE,), usage=SERVER_AUTH)).write(folder)
         words = [str(SERVER), str(folder), str(handshake_ms), str(greeting_ms)]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
+        self._said = folder / "stderr"
+        with self._said.open("wb") as said:
+            self.process = subprocess.Popen(
+                words, stdin=pipe, stdout=pipe, stderr=said, text=True
+            )
         self.port = int(self.line()[1])
 
     def line(self) -> list[str]:
@@ -140,8 +154,23 @@ class Server:
     def stop(self) -> list[str]:
         """End it; what it had not yet said."""
         rest, _ = self.process.communicate(timeout=30)
-        assert self.process.returncode == 0
+        assert self.process.returncode == 0, self._said.read_text()
         return [str(line) for line in rest.splitlines()]
+
+    def stop_counting_leaks(self) -> list[tuple[str, int]]:
+        """End it; what LeakSanitizer found and nothing else was wrong: (where, bytes)."""
+        self.process.communicate(timeout=30)
+        said = self._said.read_text()
+        if self.process.returncode != 0:
+            assert "ERROR: LeakSanitizer" in said, said
+            assert said.count("ERROR: ") == 1, said
+        found = LEAK.findall(said)
+        assert len(found) == said.count(" leak of "), said
+        return [
+            (stack, int(size) // int(many))
+            for size, many, stack in found
+            for _ in range(int(many))
+        ]
 
     def connect(self, pair: Pair | None) -> ssl.SSLSocket:
         """TLS 1.3 ends for a client before the server has judged it."""
@@ -214,6 +243,10 @@ def test_a_good_certificate_is_answered(server: Server) -> None:
     assert server.line() == ["accept", URI]
 
 
+LEAVE = 200
+LEAVE_WITH_A_REPLY_DUE = LEAVE * 3 // 4 // 10  # of those, far fewer are that unlucky
+
+
 def _leave(server: Server, pair: Pair, how: int) -> None:
     """Go away at one of several bad moments."""
     tls = server.connect(pair)
@@ -227,11 +260,28 @@ def _leave(server: Server, pair: Pair, how: int) -> None:
     tls.close()
 
 
+def _only_replies_on_their_way(leaks: list[tuple[str, int]]) -> None:
+    """NNG 1.10 itself may lose the reply that was being sent to a peer that left.
+
+    tlstran_pipe_send_cb submits a message in three parts. When the pipe is closed
+    between two of them, the second submission returns silently (nni_aio_begin on a
+    closed aio), rep0's send is aborted without its callback, and rep0_pipe_fini frees
+    the message of aio_recv only. It is one message for one connection, at most, and
+    nothing of ours: no engine's state, no stream, no pipe.
+    """
+    for stack, size in leaks:
+        assert size in MESSAGE_BYTES
+        frames = [line for line in stack.splitlines() if "libsanitizer" not in line]
+        assert all("libnng.so" in line for line in frames), stack
+    assert len(leaks) % 2 == 0
+    assert len(leaks) // 2 <= LEAVE_WITH_A_REPLY_DUE
+
+
 def test_peers_that_leave_at_bad_moments_leave_nothing(server: Server) -> None:
     pair = make_leaf(server.ca, Odd())
     descriptors = Path(f"/proc/{server.process.pid}/fd")
     before = len(list(descriptors.iterdir()))
-    for turn in range(200):
+    for turn in range(LEAVE):
         _leave(server, pair, turn % 4)
     with server.connect(pair) as tls:
         assert tls.recv(8) == b"\0SP\0\0\x31\0\0"
@@ -241,7 +291,7 @@ def test_peers_that_leave_at_bad_moments_leave_nothing(server: Server) -> None:
     while len(list(descriptors.iterdir())) > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(list(descriptors.iterdir())) <= before
-    server.stop()
+    _only_replies_on_their_way(server.stop_counting_leaks())
 
 
 def test_tls_12_is_refused(server: Server) -> None:

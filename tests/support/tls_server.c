@@ -35,14 +35,26 @@ static void on_accept(void *arg, const wd_identity *peer, const char *address)
     (void)fflush(stdout);
 }
 
+/* What could not be sent is still ours. */
+static void drop_unsent(nng_aio *aio)
+{
+    nng_msg_free(nng_aio_get_msg(aio));
+    nng_aio_set_msg(aio, NULL);
+}
+
 /* A message came or went: the other next. */
 static void on_message(void *arg)
 {
     echo *e = arg;
+    int result = nng_aio_result(e->aio);
 
-    if (nng_aio_result(e->aio) == NNG_ECLOSED)
+    if (e->sending && result != 0) {
+        (void)fprintf(stderr, "unsent: %s\n", nng_strerror(result));
+        drop_unsent(e->aio);
+    }
+    if (result == NNG_ECLOSED)
         return;
-    e->sending = !e->sending && nng_aio_result(e->aio) == 0;
+    e->sending = !e->sending && result == 0;
     if (e->sending)
         nng_send_aio(e->rep, e->aio);
     else

@@ -126,22 +126,60 @@ static void a_peer_that_does_not_read_is_closed(void **state)
 
 static void one_address_gets_so_many_half_open_ones(void **state)
 {
+    enum { MOST = 3 };
     gate_fixture g;
-    wd_tls_reject reject;
-    int fd[4];
+    int fd[MOST + 1];
 
     (void)state;
-    gate_start(&g, (wd_tls_options){.handshake_ms = 2000, .half_open_per_address = 3},
+    gate_start(&g,
+               (wd_tls_options){.handshake_ms = 5000, .half_open_per_address = MOST},
                NULL);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i <= MOST; i++)
         fd[i] = tcp_connect(g.port);
-    reject = log_wait_reject(&g.log, 1); /* one of the four, at once */
-    assert_int_equal(reject.cause, WD_TLS_HALF_OPEN_LIMIT);
-    for (int i = 0; i < 4; i++)
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_HALF_OPEN_LIMIT);
+    assert_true(tcp_wait_closed(fd[0], 3000) >= 0); /* the oldest, at once */
+    for (int i = 1; i <= MOST; i++)
+        assert_int_equal(tcp_wait_closed(fd[i], 20), -1);
+    for (int i = 0; i <= MOST; i++)
         (void)close(fd[i]);
-    (void)log_wait_reject(&g.log, 4);
-    for (size_t i = 1; i < 4; i++)
+    (void)log_wait_reject(&g.log, MOST + 1);
+    for (size_t i = 1; i <= MOST; i++)
         assert_int_equal(g.log.rejects[i].cause, WD_TLS_DISCONNECTED);
+    gate_stop(&g);
+}
+
+/* Strangers hold more than the limit all the time; each honest handshake succeeds. */
+static void strangers_at_the_same_address_lock_nobody_out(void **state)
+{
+    enum { MOST = 8, HELD = 32, HONEST = 100 };
+    wd_pem_pair pair;
+    wd_tls_stats stats;
+    gate_fixture g;
+    int fd[HELD];
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.half_open_per_address = MOST}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &pair);
+    for (int i = 0; i < HELD; i++) {
+        fd[i] = tcp_connect(g.port);
+        if (i % 2 == 1) /* some begin to speak */
+            assert_int_equal(write(fd[i], hello, sizeof hello), sizeof hello);
+    }
+    for (int i = 0; i < HONEST; i++) {
+        raw_peer peer;
+        uint8_t greeting[8];
+        assert_int_equal(raw_connect(&peer, g.port, &pair), 0);
+        assert_int_equal(raw_read(&peer, greeting, sizeof greeting, 5000), 8);
+        raw_close(&peer);
+        (void)close(fd[i % HELD]);
+        fd[i % HELD] = tcp_connect(g.port);
+    }
+    wd_tls_binding_stats(g.binding, &stats);
+    assert_int_equal(stats.accepted, HONEST);
+    assert_true(stats.half_open <= HELD);
+    for (int i = 0; i < HELD; i++)
+        (void)close(fd[i]);
+    wd_pem_pair_done(&pair);
     gate_stop(&g);
 }
 
@@ -174,6 +212,7 @@ int main(void)
         cmocka_unit_test(claim_04_connections_without_a_greeting_are_closed),
         cmocka_unit_test(a_peer_that_does_not_read_is_closed),
         cmocka_unit_test(one_address_gets_so_many_half_open_ones),
+        cmocka_unit_test(strangers_at_the_same_address_lock_nobody_out),
         cmocka_unit_test(those_who_leave_are_forgotten),
     };
 

@@ -1,0 +1,74 @@
+/* account.h - whose request bytes are in memory: a budget for all, a share for each.
+ *
+ * A connection's account is charged when a message announces its length, before NNG
+ * allocates it. The bytes stay charged to the connection until the message's owner
+ * *takes* them, then to the owner until it *releases* them; what a connection that ends
+ * still holds is given back once.
+ *
+ *     wd_tls_account_take(account, size);      the request is here
+ *     nng_msg_free(request);
+ *     wd_tls_account_release(account, size);
+ *
+ * Threads: any; the ledger keeps its lock private.
+ * Owns:    a ledger lives as long as its last account. */
+#ifndef WD_TLS_ACCOUNT_H
+#define WD_TLS_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "proto/c/cleanup.h"
+#include "proto/c/status.h"
+
+#define WD_SHARES 4U /* a principal holds at most one in so many */
+
+typedef struct wd_tls_ledger wd_tls_ledger;
+typedef struct wd_tls_account wd_tls_account;
+
+typedef enum wd_tls_charge {
+    WD_TLS_CHARGED = 0,
+    WD_TLS_OVER_BUDGET, /* of all */
+    WD_TLS_OVER_SHARE,  /* of the principal */
+} wd_tls_charge;
+
+/* NULL: no memory. */
+wd_tls_ledger *wd_tls_ledger_new(uint64_t budget_bytes);
+void wd_tls_ledger_free(wd_tls_ledger *ledger); /* NULL is fine */
+WD_DEFINE_AUTO(wd_tls_ledger, wd_tls_ledger_free)
+
+/* Charged now, to whomever. */
+uint64_t wd_tls_ledger_used(wd_tls_ledger *ledger);
+
+/* --- for the engine ------------------------------------------------------------------ */
+
+/* A new connection of the principal `uri`; NULL: no memory. */
+wd_tls_account *wd_tls_account_open(wd_tls_ledger *ledger, const char *uri);
+
+/* Its number, by which wd_tls_account_find finds it until it is closed. */
+uint64_t wd_tls_account_id(const wd_tls_account *account);
+
+/* All or nothing. */
+wd_tls_charge wd_tls_account_charge(wd_tls_account *account, uint64_t bytes);
+
+/* `bytes` of what the connection holds are not there after all. */
+void wd_tls_account_give_back(wd_tls_account *account, uint64_t bytes);
+
+/* The connection is gone: gives back what it holds, lets go of the account. NULL is fine. */
+void wd_tls_account_close(wd_tls_account *account);
+
+/* --- for who receives the messages: NULL, no budget, is fine everywhere -------------- */
+
+/* With a reference for the caller; NULL: there is none (any more). */
+wd_tls_account *wd_tls_account_find(wd_tls_ledger *ledger, uint64_t id);
+
+/* One more holder; returns its argument. */
+wd_tls_account *wd_tls_account_ref(wd_tls_account *account);
+void wd_tls_account_free(wd_tls_account *account);
+WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
+
+/* A message with a body of `bytes` is the caller's now, be its connection gone or not. */
+void wd_tls_account_take(wd_tls_account *account, uint64_t bytes);
+
+/* And is freed. Once for each take. */
+void wd_tls_account_release(wd_tls_account *account, uint64_t bytes);
+
+#endif
