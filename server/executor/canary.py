@@ -1,12 +1,15 @@
 # The canary: attacks from inside a slot, and reads from the kernel what it is. Prints
 # each surprise, or "canary held"; ends with status 7 and leaves a child behind.
-# Standard input names the bait: TCP port, abstract socket, process, secret file.
+# Standard input names the bait: TCP port, abstract socket, process, secret file; the
+# executor's namespaces, none of which may be ours; the slots' ids: first, count.
 import contextlib
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import platform
+import resource
 import signal
 import socket
 import sys
@@ -14,10 +17,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PORT, ABSTRACT, PROCESS, SECRET = sys.stdin.read().splitlines()
+PORT, ABSTRACT, PROCESS, SECRET, SPACES, IDS = sys.stdin.read().splitlines()
 LIBC = ctypes.CDLL(None, use_errno=True)
 X86_64 = platform.machine() == "x86_64"
 ENVIRONMENT = ["HOME", "LANG", "OPENBLAS_NUM_THREADS", "PATH", "TMPDIR"]
+
+MAPS = [[0, True, 1], [1000, True, 1]]
+# resource.RLIMIT_*, and what canary.c asks for, or more for what has no such limit
+LIMITS = {
+    "NOFILE": 256, "CORE": 1, "MEMLOCK": 0, "MSGQUEUE": 0, "SIGPENDING": 256,
+    "NICE": 0, "RTPRIO": 0, "NPROC": 24, "FSIZE": 1 << 20, "STACK": 64 << 20,
+    "AS": 4 << 30, "CPU": 20,
+}  # fmt: skip
+PROCESSES = 16  # the cgroup's, below the limit of the user id
+TOO_MUCH = 96 << 20  # bytes; the cgroup's limit is less, that of addresses more
 
 surprises: list[str] = []
 
@@ -89,6 +102,26 @@ def rights() -> None:
     is_so("Seccomp", status["Seccomp"], ["2"])
 
 
+def identity() -> None:
+    for theirs in SPACES.split():
+        ours = Path("/proc/self/ns", theirs.split(":")[0]).readlink()
+        if ours.name == theirs:
+            surprises.append(f"the executor's own namespace {theirs}")
+    first, count = map(int, IDS.split())
+    slots = range(first, first + count)
+    for name in ("uid_map", "gid_map"):
+        maps = [[int(n) for n in m.split()] for m in lines_of(f"/proc/self/{name}")]
+        is_so(name, [[m[0], m[1] in slots, m[2]] for m in maps], MAPS)
+        is_so(f"{name} twice", len({m[1] for m in maps}), 2)
+
+
+def limits() -> None:
+    for name, most in LIMITS.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+        if not 0 <= hard <= most:
+            surprises.append(f"limit {name}: {hard}, not up to {most}")
+
+
 def surroundings() -> None:
     is_so("environment", sorted(os.environ), ENVIRONMENT)
     # one more while the folder itself is read
@@ -120,6 +153,51 @@ def files() -> None:
     denied(f"see {SECRET}", Path(SECRET).stat)
     for path in ("/usr/x", "/etc/passwd", "/x", "/dev/x", "/proc/self/oom_score_adj"):
         denied(f"write {path}", lambda path=path: write(path))  # type: ignore[misc]
+
+
+def landlock() -> None:
+    place = Path("/var/landlocked")  # there, and readable by mounts and mode
+    mode = place.stat().st_mode & 0o444 if place.exists() else 0
+    is_so(f"mode of {place}", mode, 0o444)
+    denied("read what no rule of Landlock names", place.read_bytes)
+
+
+def shared() -> None:
+    for path in ("/dev/null", "/dev/zero"):
+        denied(f"touch {path}", lambda path=path: os.utime(path))  # type: ignore[misc]
+    with Path("/usr/bin/env").open("rb") as file:
+        denied("flock", lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
+    denied("inotify", lambda: os.close(inotify()))
+
+
+def inotify() -> int:
+    descriptor: int = LIBC.inotify_init1(0)
+    if descriptor < 0:
+        raise OSError
+    return descriptor
+
+
+def fork_until_refused() -> int:
+    reader, writer = os.pipe()
+    count = 0
+    with contextlib.suppress(BlockingIOError):
+        while count < 2 * PROCESSES:
+            if os.fork() == 0:
+                os.close(writer)
+                os.read(reader, 1)
+                os._exit(0)
+            count += 1
+    os.close(reader)
+    os.close(writer)
+    for _ in range(count):
+        os.wait()
+    return count
+
+
+def cgroups() -> None:
+    is_so("children at once", fork_until_refused(), PROCESSES - 1)
+    dies = dies_of(signal.SIGKILL, lambda: b"x" * TOO_MUCH)
+    is_so("killed for memory", dies, True)
 
 
 def processes() -> None:
@@ -174,7 +252,8 @@ def outlive() -> None:
         os._exit(0)
 
 
-for attack in (rights, surroundings, network, files, processes, calls, outlive):
+for attack in (identity, rights, limits, surroundings, network, files, landlock, shared,
+               processes, cgroups, calls, outlive):  # fmt: skip
     attack()
 print("\n".join(surprises) or "canary held", flush=True)
 os._exit(7)

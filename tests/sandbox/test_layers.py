@@ -186,7 +186,14 @@ def test_claim_10_the_canary_finds_every_hole_when_there_is_no_sandbox(
 ) -> None:
     bait = Bait(tmp_path_factory.mktemp("holes"))
     canary = (ROOT / "server/executor/canary.py").read_text()
-    where = f"{bait.port}\n{bait.abstract}\n{bait.process.pid}\n/etc/hostname\n"
+    spaces = " ".join(
+        Path(f"/proc/self/ns/{name}").readlink().name
+        for name in ("user", "net", "ipc", "uts", "mnt", "cgroup")
+    )
+    where = (
+        f"{bait.port}\n{bait.abstract}\n{bait.process.pid}\n/etc/hostname\n"
+        f"{spaces}\n{UID_BASE} 2\n"
+    )
     done = subprocess.run(
         ["unshare", "--pid", "--fork", "--kill-child", "setpriv", "--reuid=65534",
          "--regid=65534", "--clear-groups", "/usr/bin/python3", "-I", "-c", canary],
@@ -197,7 +204,10 @@ def test_claim_10_the_canary_finds_every_hole_when_there_is_no_sandbox(
     for hole in ("CapBnd", "Uid", "NoNewPrivs", "Seccomp", "environment", "processes",
                  "interfaces", "host name", "tcp 127.0.0.1", "abstract socket",
                  "read /etc/hostname", "netlink", "unshare", "io_uring_setup", "keyctl",
-                 "int 0x80"):  # fmt: skip
+                 "int 0x80", "own namespace user:", "own namespace cgroup:", "uid_map",
+                 "gid_map", "limit NOFILE", "limit NPROC", "/var/landlocked",
+                 "touch /dev/null", "flock", "inotify", "children at once",
+                 "killed for memory"):  # fmt: skip
         assert hole in text, hole
     assert bait.touched() == ["accepted on _tcp", "accepted on _abstract"]
     bait.close()

@@ -1,4 +1,4 @@
-"""What two actions that run at once share of the host must tell neither of the other."""
+"""What two actions at once share of the host tells neither of the other."""
 
 from __future__ import annotations
 
@@ -132,12 +132,14 @@ with tempfile.NamedTemporaryFile() as file, tempfile.TemporaryDirectory() as fol
     file.write(b"x")
     shelve.open(folder + "/s")["a"] = 1
     box = mailbox.mbox(folder + "/m"); box.lock(); box.add("x"); box.unlock()
-assert subprocess.run(["/bin/sh", "-c", "echo x"], capture_output=True).stdout == b"x\\n"
+assert subprocess.check_output(["/bin/sh", "-c", "echo x"]) == b"x\\n"
 with multiprocessing.get_context("fork").Pool(2) as pool:
     assert pool.map(abs, [-1, -2]) == [1, 2]
 with concurrent.futures.ThreadPoolExecutor(2) as threads:
     assert list(threads.map(abs, [-1])) == [1]
-queue = multiprocessing.get_context("fork").Queue(); queue.put(1); assert queue.get() == 1
+queue = multiprocessing.get_context("fork").Queue()
+queue.put(1)
+assert queue.get() == 1
 async def main():
     process = await asyncio.create_subprocess_exec("/bin/true")
     await process.wait()

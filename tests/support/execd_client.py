@@ -52,12 +52,13 @@ class Execd:
         wrap: tuple[str, ...] = (),
         options: tuple[str, ...] = (),
         env: Mapping[str, str] | None = None,
+        programs: Path = BUILD / "bin",
     ) -> None:
         """`wrap`: a program and its arguments that execs the rest of the line."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(ANSWER_S)
         fd = theirs.fileno()
-        command = [*wrap, str(BUILD / "bin" / "warded-execd"), "--home", str(home)]
+        command = [*wrap, str(programs / "warded-execd"), "--home", str(home)]
         script = f'exec "$@" 3<&{fd} {fd}<&-' if fd != 3 else 'exec "$@"'
         self.log = home / "execd.log"
         with self.log.open("ab") as log:
