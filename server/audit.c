@@ -25,6 +25,7 @@ static wd_status apply_begin(wd_store *store, wd_store_job *job, wd_error *err)
 
     wd_rows_base(call, &text, &row);
     row.event = call->route->event != NULL ? call->route->event : "call.begin";
+    row.outcome = call->route->event != NULL ? "ok" : NULL; /* it is the only row */
     for (size_t i = 0; i < call->n_pairs; i++) {
         wd_rows_pair(&call->pairs[i], &row);
         WD_TRY(wd_audit_append(store, &row, err));

@@ -39,7 +39,7 @@ static wd_status apply_end(wd_store *store, wd_store_job *job, wd_error *err)
     wd_audit_row row;
 
     wd_rows_base(call, &text, &row);
-    row.event = "call.end";
+    row.event = call->route->event != NULL ? call->route->event : "call.end";
     row.bytes_in = 0; /* told by call.begin */
     for (size_t i = 0; i < call->n_pairs; i++) {
         end_pair(call, &call->pairs[i], &row);
@@ -67,10 +67,16 @@ static void written(wd_store_job *job)
     wd_call_resume_at(call->gate->reply_pool, call, WD_FAILED, &err);
 }
 
+/* A method of one row (CANCEL) said "ok" there; a second row takes that back. */
+static bool is_told(const wd_call *call)
+{
+    return call->route->event != NULL && call->error.status == WD_OK;
+}
+
 wd_step wd_outcome_write(wd_call *call, wd_error *err)
 {
     (void)err;
-    if (!call->begun || call->route->event != NULL)
+    if (!call->begun || is_told(call))
         return WD_NEXT;
     call->job.apply = apply_end;
     call->job.rank = WD_JOB_MUST;

@@ -35,7 +35,8 @@ typedef struct wd_route {
     const void *service; /* what `invoke` is given */
     wd_planner *plan;    /* NULL: one pair, of the whole call */
     wd_where where;
-    const char *event; /* one row of this event instead of a pair; NULL: a pair */
+    const char *event; /* one row of this event instead of a pair, and a second one if
+                          it fails after that; NULL: a pair */
     bool goes_on; /* also while the record is short of room; see wd_registry_go_on */
 } wd_route;
 

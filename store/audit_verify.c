@@ -5,19 +5,24 @@
 
 #include "store/audit_cells.h"
 #include "store/internal.h"
+#include "store/token_trail.h"
+
+#define EVENT_COLUMN 3 /* in WD_AUDIT_COLUMNS, counted from 0 */
 
 /* A walk along the chain. */
 typedef struct walk {
     const char *chain_id;
     wd_head *heads; /* what witnesses saw, by seq; owned */
     size_t n_heads;
-    size_t next_head; /* the first that has not been passed */
+    size_t next_head;       /* the first that has not been passed */
+    wd_token_table *tokens; /* what is to be compared; NULL: none; owned */
     wd_audit_report report;
 } walk;
 
 static void walk_done(walk *w)
 {
     free(w->heads);
+    wd_token_table_free(w->tokens);
 }
 
 static int by_seq(const void *a, const void *b)
@@ -57,6 +62,8 @@ static const char *fault_text(wd_audit_fault fault)
     case WD_AUDIT_FORKED:
         return "is not the row that a witness has seen: the chain was made anew before "
                "it";
+    case WD_AUDIT_TOKENS:
+        return "is not what the tokens table says";
     }
     return "is in an unknown state";
 }
@@ -113,6 +120,36 @@ static wd_status check_heads(walk *w, wd_error *err)
     return WD_OK;
 }
 
+/* What the row just checked says of a token. */
+static wd_status check_tokens(walk *w, sqlite3_stmt *stmt, wd_error *err)
+{
+    wd_audit_row row;
+    if (w->tokens == NULL || !wd_token_trail_wants(wd_sql_text(stmt, EVENT_COLUMN)))
+        return WD_OK;
+    wd_audit_row_read(stmt, w->chain_id, &row);
+    wd_status status = wd_token_trail_row(w->tokens, &row, err);
+    if (status == WD_DATA_LOSS) {
+        w->report.fault = WD_AUDIT_TOKENS;
+        w->report.bad_seq = row.seq;
+    }
+    return status;
+}
+
+static wd_status check_all_tokens(walk *w, wd_error *err)
+{
+    uint64_t seq = 0;
+    if (w->tokens == NULL)
+        return WD_OK;
+    wd_status status = wd_token_trail_end(w->tokens, &seq, err);
+    if (status != WD_OK) {
+        w->report.fault = WD_AUDIT_TOKENS;
+        w->report.bad_seq = seq;
+    } else {
+        w->report.n_tokens = wd_token_table_count(w->tokens);
+    }
+    return status;
+}
+
 /* Where the walk starts: the row before the range, whose hash is taken as it is. Where
  * that row is gone, the first row's own prev_hash. */
 static wd_status start_at(walk *w, sqlite3 *db, uint64_t first, wd_error *err)
@@ -160,10 +197,29 @@ static wd_status walk_rows(walk *w, sqlite3 *db, const wd_audit_range *range,
         bool more = false;
         WD_TRY(wd_sql_next(stmt, &more, err));
         if (!more)
-            return check_end(w, range->last, err);
+            break;
         WD_TRY(check_row(w, stmt, w->report.head.seq + 1, err));
         WD_TRY(check_heads(w, err));
+        WD_TRY(check_tokens(w, stmt, err));
     }
+    WD_TRY(check_end(w, range->last, err));
+    return check_all_tokens(w, err);
+}
+
+static wd_status load_tokens(walk *w, sqlite3 *db, wd_error *err)
+{
+    WD_TRY(wd_token_table_new(&w->tokens, err));
+    return wd_tokens_load(db, w->tokens, err);
+}
+
+static wd_status verify(walk *w, sqlite3 *db, const wd_audit_range *range,
+                        wd_error *err)
+{
+    if (range->first > INT64_MAX || range->last > INT64_MAX)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
+    WD_TRY(take_heads(w, range, err));
+    WD_TRY(start_at(w, db, range->first, err));
+    return walk_rows(w, db, range, err);
 }
 
 wd_status wd_chain_verify(sqlite3 *db, const char *chain_id,
@@ -171,13 +227,19 @@ wd_status wd_chain_verify(sqlite3 *db, const char *chain_id,
                           wd_error *err)
 {
     __attribute__((cleanup(walk_done))) walk w = {.chain_id = chain_id};
-    if (range->first > INT64_MAX || range->last > INT64_MAX)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
-    wd_status status = take_heads(&w, range, err);
+    wd_status status = verify(&w, db, range, err);
+    *ret_report = w.report;
+    return status;
+}
+
+/* Tokens and rows as of one moment: a gate may be writing both. */
+static wd_status verify_with_tokens(wd_reader *reader, const wd_audit_range *range,
+                                    wd_audit_report *ret_report, wd_error *err)
+{
+    __attribute__((cleanup(walk_done))) walk w = {.chain_id = reader->chain_id};
+    wd_status status = load_tokens(&w, reader->db, err);
     if (status == WD_OK)
-        status = start_at(&w, db, range->first, err);
-    if (status == WD_OK)
-        status = walk_rows(&w, db, range, err);
+        status = verify(&w, reader->db, range, err);
     *ret_report = w.report;
     return status;
 }
@@ -186,5 +248,10 @@ wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
                           wd_audit_report *ret_report, wd_error *err)
 {
     *ret_report = (wd_audit_report){0};
-    return wd_chain_verify(reader->db, reader->chain_id, range, ret_report, err);
+    if (range->first > 1 || range->last != 0)
+        return wd_chain_verify(reader->db, reader->chain_id, range, ret_report, err);
+    WD_TRY(wd_sql_exec(reader->db, "BEGIN", err));
+    wd_status status = verify_with_tokens(reader, range, ret_report, err);
+    (void)sqlite3_exec(reader->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
 }

@@ -77,12 +77,16 @@ void wd_group_write(wd_store *store, wd_store_job *jobs);
 /* The table. add takes the caller's count; each holds the table's lock. */
 WD_MUST_USE wd_status wd_token_table_new(wd_token_table **ret_table, wd_error *err);
 void wd_token_table_free(wd_token_table *table);
+WD_DEFINE_AUTO(wd_token_table, wd_token_table_free)
 void wd_token_table_add(wd_token_table *table, wd_token *token);
 void wd_token_table_each(wd_token_table *table,
                          void (*visit)(void *arg, wd_token *token), void *arg);
 
-/* Loads every token into the store's table. */
-WD_MUST_USE wd_status wd_tokens_load(wd_store *store, wd_error *err);
+/* A count of the token with this id, or NULL. */
+wd_token *wd_token_table_find(wd_token_table *table, const char *id);
+
+/* Loads every token of the database into a table. */
+WD_MUST_USE wd_status wd_tokens_load(sqlite3 *db, wd_token_table *table, wd_error *err);
 
 /* Writes the last-used times that changed since the last flush, and the highest time,
  * in one commit. What can't be written now is written with the next flush. */

@@ -31,13 +31,23 @@ static const char step_1[] =
     ") STRICT;"
     "CREATE INDEX audit_call ON audit (call_id) WHERE call_id IS NOT NULL;";
 
+/* Which token it was issued with; '' for those that nobody's token made. */
+static const char step_2[] = "ALTER TABLE tokens ADD COLUMN parent TEXT NOT NULL"
+                             " DEFAULT '';";
+
 const wd_schema_step wd_schema_steps[] = {
     {"tokens and audit", step_1},
+    {"the token that a token was issued with", step_2},
 };
 const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_steps[0]);
 
 static wd_status refuse_version(int64_t has, size_t knows, wd_error *err)
 {
+    if (has >= 0 && (uint64_t)has < knows)
+        return wd_fail(err, WD_FAILED_PRECONDITION,
+                       "the store has schema %lld and this build knows %zu: start the "
+                       "gate on it once, which leads it on",
+                       (long long)has, knows);
     return wd_fail(
         err, WD_FAILED_PRECONDITION,
         "the store has schema %lld and this build knows %zu: it was written by "

@@ -9,6 +9,7 @@
 #include "store/audit_cells.h"
 #include "store/internal.h"
 #include "store/schema.h"
+#include "store/token_trail.h"
 
 #define WAL_BYTES "67108864" /* what the WAL file is cut back to after a checkpoint */
 
@@ -138,6 +139,14 @@ static wd_status name_chain(wd_store *store, wd_error *err)
     return wd_sql_run(stmt, err);
 }
 
+static wd_status distrust(const wd_store *store, const wd_error *cause, wd_error *err)
+{
+    return wd_refuse(err, WD_REASON_CHAIN_BROKEN,
+                     "store %s does not verify: %s; keep it for inspection, restore a "
+                     "backup, or start a new store",
+                     store->place.dir, cause->msg);
+}
+
 static wd_status verify_tail(wd_store *store, wd_error *err)
 {
     wd_head head;
@@ -148,14 +157,24 @@ static wd_status verify_tail(wd_store *store, wd_error *err)
     if (head.seq > WD_STORE_TAIL_ROWS)
         range.first = head.seq - WD_STORE_TAIL_ROWS + 1;
     if (wd_chain_verify(store->db, store->chain_id, &range, &report, &cause) != WD_OK)
-        return wd_refuse(
-            err, WD_REASON_CHAIN_BROKEN,
-            "store %s does not verify: %s; keep it for inspection, restore a "
-            "backup, or start a new store",
-            store->place.dir, cause.msg);
+        return distrust(store, &cause, err);
     store->pending = head;
     store->durable = head;
     return WD_OK;
+}
+
+/* What decides who may come in is what the trail says, wherever its rows are. */
+static wd_status verify_tokens(wd_store *store, wd_error *err)
+{
+    wd_error cause;
+    wd_status status =
+        wd_token_trail_check(store->db, store->chain_id, store->tokens, &cause);
+    if (status == WD_OK)
+        return WD_OK;
+    if (cause.reason == WD_REASON_CHAIN_BROKEN)
+        return distrust(store, &cause, err);
+    *err = cause;
+    return status;
 }
 
 /* The kept time, and the newest rows': a kill may have come before it was kept. */
@@ -180,7 +199,8 @@ static wd_status load(wd_store *store, wd_error *err)
     WD_TRY(verify_tail(store, err));
     WD_TRY(load_highest(store, err));
     WD_TRY(wd_token_table_new(&store->tokens, err));
-    return wd_tokens_load(store, err);
+    WD_TRY(wd_tokens_load(store->db, store->tokens, err));
+    return verify_tokens(store, err);
 }
 
 static wd_store *store_new(const wd_store_options *options)

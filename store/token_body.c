@@ -93,7 +93,7 @@ static size_t texts_size(const wd_token_fields *f)
 {
     return strlen(f->name) + strlen(f->owner) + strlen(f->purpose) +
            strlen(f->audience) + strlen(f->bind) + strlen(f->scopes) +
-           strlen(f->revoked_reason) + 7;
+           strlen(f->parent) + strlen(f->revoked_reason) + 8;
 }
 
 static void fill(wd_token_body *body, const wd_token_fields *f)
@@ -107,6 +107,7 @@ static void fill(wd_token_body *body, const wd_token_fields *f)
     token->purpose = put(&end, f->purpose);
     token->audience = put(&end, f->audience);
     token->bind = put(&end, f->bind);
+    token->parent = put(&end, f->parent);
     token->revoked_reason = put(&end, f->revoked_reason);
     token->created_ms = f->created_ms;
     token->not_before_ms = f->not_before_ms;

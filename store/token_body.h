@@ -19,6 +19,7 @@ typedef struct wd_token_fields {
     const char *audience;
     const char *scopes; /* parted by one space */
     const char *bind;
+    const char *parent; /* "": none */
     const uint8_t *digest;
     int64_t created_ms;
     int64_t not_before_ms;
@@ -39,6 +40,8 @@ typedef struct wd_token_body {
     int64_t flushed_ms;       /* the writer's: last_used_ms as stored */
     wd_token *next_fresh;     /* the writer's: the group's tokens */
     wd_token *next_in_bucket; /* the table's, under its lock */
+    uint64_t issue_seq;       /* store/token_trail.c's: the rows that tell of it; 0: */
+    uint64_t revoke_seq;      /* none was found */
 } wd_token_body;
 
 static inline wd_token_body *wd_token_body_of(wd_token *token)

@@ -156,6 +156,7 @@ static wd_status build(const wd_token_spec *spec, int64_t now_ms, const char *se
         .audience = or_empty(spec->audience),
         .scopes = scopes,
         .bind = spec->bind,
+        .parent = or_empty(spec->parent),
         .digest = digest,
         .created_ms = now_ms,
         .not_before_ms = start,

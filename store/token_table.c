@@ -95,8 +95,7 @@ void wd_token_table_add(wd_token_table *table, wd_token *token)
     (void)pthread_rwlock_unlock(&table->lock);
 }
 
-/* A count of the token with this id, or NULL. */
-static wd_token *find(wd_token_table *table, const char *id)
+wd_token *wd_token_table_find(wd_token_table *table, const char *id)
 {
     (void)pthread_rwlock_rdlock(&table->lock);
     wd_token *token = table->buckets[bucket_of(id, table->n_buckets)];
@@ -216,7 +215,7 @@ wd_status wd_token_check(wd_token_table *table, const wd_token_proof *proof,
             err, WD_REASON_TOKEN_MALFORMED,
             "this is no token: 64 characters, starting with wdt1_ or wda1_, "
             "whose check digits fit");
-    WD_AUTO(wd_token) *token = find(table, name.id);
+    WD_AUTO(wd_token) *token = wd_token_table_find(table, name.id);
     if (!secret_right(token, name.kind, proof->token))
         return wd_refuse(err, WD_REASON_TOKEN_UNKNOWN, "this gate knows no such token");
     WD_TRY(check_use(token, proof, err));
@@ -227,7 +226,7 @@ wd_status wd_token_check(wd_token_table *table, const wd_token_proof *proof,
 
 wd_revoked wd_token_table_revoke(wd_token_table *table, const char *id, int64_t now_ms)
 {
-    WD_AUTO(wd_token) *token = find(table, id);
+    WD_AUTO(wd_token) *token = wd_token_table_find(table, id);
     if (token == NULL)
         return WD_REVOKED_UNKNOWN;
     bool expired = now_ms >= token->expires_ms;

@@ -8,7 +8,8 @@
 
 #define TOKEN_COLUMNS                                                                  \
     "id, kind, name, owner, purpose, audience, scopes, bind, digest, created_ms, "     \
-    "not_before_ms, expires_ms, revoked_ms, revoked_reason, last_used_ms"
+    "not_before_ms, expires_ms, revoked_ms, revoked_reason, "                          \
+    "last_used_ms, parent"
 
 /* --- inside a job ----------------------------------------------------------------- */
 
@@ -50,6 +51,7 @@ static void bind_token(sqlite3_stmt *stmt, const wd_token *token, const char *sc
     (void)sqlite3_bind_int64(stmt, 13, wd_token_revoked_ms(token));
     wd_sql_bind_text(stmt, 14, token->revoked_reason);
     (void)sqlite3_bind_int64(stmt, 15, wd_token_last_used_ms(token));
+    wd_sql_bind_text(stmt, 16, token->parent);
 }
 
 wd_status wd_tokens_insert(wd_store *store, wd_token *token, wd_error *err)
@@ -60,7 +62,7 @@ wd_status wd_tokens_insert(wd_store *store, wd_token *token, wd_error *err)
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     WD_TRY(prepare(store,
                    "INSERT INTO tokens (" TOKEN_COLUMNS
-                   ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                   ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                    &stmt, err));
     bind_token(stmt, token, scopes);
     WD_TRY(run(stmt, err));
@@ -191,6 +193,7 @@ static wd_status read_token(sqlite3_stmt *stmt, wd_token **ret_token, wd_error *
         .revoked_ms = sqlite3_column_int64(stmt, 12),
         .revoked_reason = wd_sql_text(stmt, 13),
         .last_used_ms = sqlite3_column_int64(stmt, 14),
+        .parent = wd_sql_text(stmt, 15),
     };
     if (!wd_token_id_valid(fields.id) ||
         !wd_token_kind_parse(wd_sql_text(stmt, 1), &fields.kind) ||
@@ -210,17 +213,16 @@ static wd_status next_token(sqlite3_stmt *stmt, wd_token **ret_token, wd_error *
     return row ? read_token(stmt, ret_token, err) : WD_OK;
 }
 
-wd_status wd_tokens_load(wd_store *store, wd_error *err)
+wd_status wd_tokens_load(sqlite3 *db, wd_token_table *table, wd_error *err)
 {
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
-    WD_TRY(
-        wd_sql_prepare(store->db, "SELECT " TOKEN_COLUMNS " FROM tokens", &stmt, err));
+    WD_TRY(wd_sql_prepare(db, "SELECT " TOKEN_COLUMNS " FROM tokens", &stmt, err));
     for (;;) {
         wd_token *token = NULL;
         WD_TRY(next_token(stmt, &token, err));
         if (token == NULL)
             return WD_OK;
-        wd_token_table_add(store->tokens, token);
+        wd_token_table_add(table, token);
     }
 }
 

@@ -49,6 +49,7 @@ typedef struct wd_token_spec {
     bool allow_unbound;    /* somebody asked for it in so many words */
     int64_t ttl_ms;        /* from not_before on; 1 h (data), 15 min (admin) */
     int64_t not_before_ms; /* now */
+    const char *parent;    /* id of the token it is issued with; "": none */
 } wd_token_spec;
 
 /* A token as it is kept: everything but its secret. Read only. */
@@ -62,6 +63,7 @@ typedef struct wd_token {
     const char *const *scopes;
     size_t n_scopes;
     const char *bind;
+    const char *parent; /* id of the token it was issued with; "": nobody's */
     int64_t created_ms;
     int64_t not_before_ms;
     int64_t expires_ms;
@@ -119,7 +121,8 @@ WD_MUST_USE wd_status wd_tokens_revoke_now(wd_store *store,
                                            const wd_token_revocation *revocation,
                                            bool *ret_was_live, wd_error *err);
 
-/* The `detail` of token.issue and token.revoke rows, JSON: never the secret. From
+/* The `detail` of token.issue and token.revoke rows, JSON: never the secret. What it
+ * says of a token is what the tokens table must say for ever: store/token_trail.h. From
  * malloc; NULL without memory. */
 char *wd_token_issue_detail(const wd_token *token);
 char *wd_token_revoke_detail(const char *reason);

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "store/internal.h"
 
 typedef struct issue_job {
@@ -19,30 +17,6 @@ typedef struct revoke_job {
     const wd_token_revocation *revocation;
     const char *detail;
 } revoke_job;
-
-static char *to_text(json_t *object)
-{
-    char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-    json_decref(object);
-    return text;
-}
-
-char *wd_token_issue_detail(const wd_token *token)
-{
-    json_t *scopes = json_array();
-    for (size_t i = 0; i < token->n_scopes; i++)
-        (void)json_array_append_new(scopes, json_string(token->scopes[i]));
-    return to_text(json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I}", "name", token->name, "kind",
-        wd_token_kind_name(token->kind), "owner", token->owner, "bind", token->bind,
-        "audience", token->audience, "scopes", scopes, "not_before_ms",
-        (json_int_t)token->not_before_ms, "expires_ms", (json_int_t)token->expires_ms));
-}
-
-char *wd_token_revoke_detail(const char *reason)
-{
-    return to_text(json_pack("{s:s}", "reason", reason != NULL ? reason : ""));
-}
 
 static wd_status apply_issue(wd_store *store, wd_store_job *base, wd_error *err)
 {

@@ -139,7 +139,40 @@ static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *re
         .bind = request->bind[0] != '\0' ? request->bind : bind,
         .ttl_ms = (int64_t)request->ttl_ms,
         .not_before_ms = (int64_t)request->not_before_ms,
+        .parent = call->token->id,
     };
+    return WD_OK;
+}
+
+/* What was not asked for is no more than the caller's own token allows: it ends with that
+ * one, and holds at the same gates. */
+static void inherit(const wd_token *own, int64_t now_ms, wd_token_spec *spec)
+{
+    int64_t start = spec->not_before_ms != 0 ? spec->not_before_ms : now_ms;
+    int64_t left = own->expires_ms - start;
+    int64_t usual =
+        spec->kind == WD_TOKEN_ADMIN ? WD_TOKEN_TTL_ADMIN_MS : WD_TOKEN_TTL_DATA_MS;
+
+    if (spec->ttl_ms == 0 && left >= WD_TOKEN_TTL_MIN_MS && left < usual)
+        spec->ttl_ms = left;
+    if (spec->audience[0] == '\0')
+        spec->audience = own->audience;
+}
+
+/* No token outlives the one that it was issued with, or holds where that one does not. */
+static wd_status check_bounds(const wd_token *own, const wd_token *made, wd_error *err)
+{
+    if (made->expires_ms > own->expires_ms)
+        return wd_refuse(
+            err, WD_REASON_FIELD_INVALID,
+            "it would expire at %lld ms, and token %s, with which it is "
+            "issued, expires at %lld ms: ask for a ttl_ms that ends before",
+            (long long)made->expires_ms, own->id, (long long)own->expires_ms);
+    if (own->audience[0] != '\0' && strcmp(made->audience, own->audience) != 0)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "audience is \"%.128s\"; token %s, with which it is issued, "
+                         "holds for \"%.128s\" alone",
+                         made->audience, own->id, own->audience);
     return WD_OK;
 }
 
@@ -163,14 +196,16 @@ static wd_step issue(void *self, wd_call *call, const Warded__V1__IssueRequest *
 {
     char bind[WD_URI_BYTES + 8];
     wd_token_spec spec = {.kind = WD_TOKEN_DATA};
+    int64_t now_ms = wd_store_now_ms(call->gate->store);
 
     (void)self;
     if (spec_of(call, request, bind, &spec, err) != WD_OK ||
         check_scopes(call, &spec, err) != WD_OK)
         return WD_FAILED;
+    inherit(call->token, now_ms, &spec);
     work *w = new_work(call, err);
-    if (w == NULL || wd_token_make(&spec, wd_store_now_ms(call->gate->store),
-                                   &w->issued, err) != WD_OK)
+    if (w == NULL || wd_token_make(&spec, now_ms, &w->issued, err) != WD_OK ||
+        check_bounds(call->token, w->issued.token, err) != WD_OK)
         return WD_FAILED;
     return park(w, apply_issue, issued);
 }

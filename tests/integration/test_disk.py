@@ -92,9 +92,10 @@ def fill_up(home: Home) -> None:
     """Leave nothing at all, and no reserve to give back."""
     os.truncate(home.store / "reserve", 0)
     for piece in (1 << 20, 4096):
-        with contextlib.suppress(OSError), (home.store / f"full{piece}").open(
-            "wb", buffering=0
-        ) as file:
+        with (
+            contextlib.suppress(OSError),
+            (home.store / f"full{piece}").open("wb", buffering=0) as file,
+        ):
             while True:
                 file.write(b"\0" * piece)
     assert free(home) == 0

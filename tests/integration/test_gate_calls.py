@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -191,7 +192,14 @@ def test_cancel_ends_the_call_and_is_idempotent(
         assert reason(reply) == (numbers.pop(number) or "REASON_UNSPECIFIED")
     assert stub.count().cancelled == 1
     assert trainer.ask(cancel).code == 0
-    assert len(rows(stub.home, "--event", "call.cancel")) == 3
+    asked = [json.loads(row) for row in rows(stub.home, "--event", "call.cancel")]
+    assert len(asked) == 3
+    assert {row["outcome"] for row in asked} == {"ok"}
+    ids = [
+        (stub.home.path / "profile" / name / "token").read_text()[5:15]
+        for name in ("other", "trainer", "trainer")
+    ]
+    assert [row["token_id"] for row in asked] == ids
 
 
 def test_at_the_deadline_the_batch_is_split(stub: StubGate, trainer: RawClient) -> None:

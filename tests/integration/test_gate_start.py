@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,31 @@ def test_claim_04_a_start_is_refused_with_its_cause(
     assert gate.ended == REFUSED
     gate.close()
     assert not (home.path / "run/address").exists()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE tokens SET revoked_ms = 0",
+        "UPDATE tokens SET scopes = 'observe:** token:**'",
+        "UPDATE tokens SET expires_ms = expires_ms + 1000000",
+    ],
+)
+def test_claim_08_a_start_is_refused_when_the_tokens_are_not_those_of_the_trail(
+    new_home: NewHome, statement: str
+) -> None:
+    home = new_home()
+    token = home.profile("trainer", "observe:python_code") / "token"
+    home.tokctl("revoke", token.read_text()[5:15])
+    database = home.store / "store.db"
+    with sqlite3.connect(database) as db:
+        db.execute(statement)
+    db.close()
+    gate = StubGate(home)
+    with pytest.raises(RefusedError, match=r"does not verify: token .*backup"):
+        gate.start()
+    assert gate.ended == REFUSED
+    gate.close()
 
 
 def test_two_gates_do_not_share_a_store(new_home: NewHome) -> None:

@@ -64,6 +64,22 @@ def test_audit_query_refuses(store: Store, words: tuple[str, ...]) -> None:
     assert done.stderr != ""
 
 
+def test_a_wrong_limit_is_told_what_help_says(store: Store) -> None:
+    done = store.tokctl("audit", "query", "--limit", "x", exit_status=USAGE)
+    assert "--limit x: a whole number of 0 to 1000000000" in done.stderr
+    assert "0: all of them" in store.tokctl("audit", "query", "--help").stdout
+    done = store.tokctl("audit", "tail", "-n", "0", exit_status=USAGE)
+    assert "a whole number of 1 to 1000" in done.stderr
+
+
+def test_audit_verify_names_a_fault_only_where_there_is_one(store: Store) -> None:
+    store.rows("fill", "3")
+    shown = store.tokctl("audit", "verify").stdout
+    assert "verifies" in shown
+    assert "fault" not in shown
+    assert "bad row" not in shown
+
+
 def test_audit_tail_shows_the_newest_last(store: Store) -> None:
     store.rows("fill", "50")
     rows = store.json("audit", "tail", "-n", "3")
@@ -143,6 +159,29 @@ def test_claim_08_verify_names_the_first_bad_row(
     report = json.loads(done.stdout)
     assert (report["ok"], report["fault"], report["bad_seq"]) == (False, fault, row)
     assert f"audit row {row} " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE tokens SET revoked_ms = 0", "is live in the tokens table"),
+        ("UPDATE tokens SET scopes = 'observe:** token:**'", "its scopes"),
+        ("UPDATE tokens SET expires_ms = expires_ms + 100000", "its expires_ms"),
+        ("DELETE FROM tokens", "is gone from the tokens table"),
+    ],
+)
+def test_claim_08_verify_compares_the_tokens_with_the_trail(
+    store: Store, statement: str, words: str
+) -> None:
+    token_id, _ = store.issue()
+    store.tokctl("revoke", token_id)
+    assert store.json("audit", "verify")["tokens"] == 1
+    store.sql(statement)
+    done = store.tokctl("audit", "verify", "-o", "json", exit_status=INTEGRITY)
+    report = json.loads(done.stdout)
+    assert (report["ok"], report["fault"]) == (False, "tokens")
+    assert token_id in done.stderr
+    assert words in done.stderr
 
 
 def test_claim_08_two_swapped_rows_are_found(store: Store) -> None:

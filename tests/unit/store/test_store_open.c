@@ -269,6 +269,34 @@ static void failed_step_leaves_the_older_schema(void **state)
                      0);
 }
 
+/* What a store of the first schema kept is there afterwards, and says nobody's token. */
+static void claim_08_the_first_schema_is_led_on_with_its_tokens(void **state)
+{
+    wd_fixture *f = *state;
+    wd_error err = {0};
+    wd_reader *reader = NULL;
+    assert_int_equal(mkdir(f->dir, 0700), 0);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(wd_fixture_path(f, "store.db"), &db), SQLITE_OK);
+    assert_int_equal(wd_schema_migrate(db, wd_schema_steps, 1, NULL), WD_OK);
+    (void)sqlite3_close(db);
+    assert_int_equal(chmod(wd_fixture_path(f, "store.db"), 0600), 0);
+    assert_int_equal(wd_reader_open(f->dir, NULL, &reader, &err),
+                     WD_FAILED_PRECONDITION);
+    assert_non_null(strstr(err.msg, "start the gate on it once"));
+    wd_fixture_sql(f, "INSERT INTO tokens VALUES ('0123456789', 'data', 'old', '', '', "
+                      "'', 'observe:*', 'unbound', zeroblob(32), 1, 1, 2, 0, '', 0)");
+    wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, "0123456789");
+    wd_fixture_sql(f, "DELETE FROM tokens");
+    wd_fixture_open(f);
+    WD_AUTO(sqlite3) *after = NULL;
+    assert_int_equal(sqlite3_open(wd_fixture_path(f, "store.db"), &after), SQLITE_OK);
+    assert_int_equal(number(after, "PRAGMA user_version"), wd_schema_n_steps);
+    assert_int_equal(number(after, "SELECT count(*) FROM pragma_table_info('tokens')"
+                                   " WHERE name = 'parent'"),
+                     1);
+}
+
 static void schema_has_the_version_of_its_steps(void **state)
 {
     wd_fixture *f = *state;
@@ -304,6 +332,7 @@ int main(void)
         TEST(chain_id_stays_and_stores_differ),
         TEST(older_schema_migrates_with_its_rows),
         TEST(failed_step_leaves_the_older_schema),
+        TEST(claim_08_the_first_schema_is_led_on_with_its_tokens),
         TEST(schema_has_the_version_of_its_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
