@@ -26,9 +26,22 @@ void wd_check_bad(wd_check *check, const char *name, const char *text)
     print(check, "FAIL", name, text);
 }
 
+void wd_check_untried(wd_check *check, const char *name, const char *why)
+{
+    char text[WD_CHECK_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text), "not tried: %s", why);
+    print(check, "-", name, text);
+}
+
 unsigned wd_check_sum(const wd_check *check)
 {
-    if (check->bad == 0)
+    if (check->bad == 0 && check->running > 0)
+        (void)fprintf(
+            check->out,
+            "\n'warded serve' runs here, as process %d, and would start again "
+            "after it; %u to look at.\n",
+            (int)check->running, check->warned);
+    else if (check->bad == 0)
         (void)fprintf(check->out, "\n'warded serve' would start; %u to look at.\n",
                       check->warned);
     else

@@ -3,6 +3,9 @@
  *     ok    configuration       /etc/warded/warded.yaml
  *     warn  sandbox: cgroup-cpu no controller; cure: ...
  *     FAIL  credentials         .../key.pem: mode 0644 lets others read it; chmod ...
+ *     -     store               not tried: ...
+ *
+ * One cause is one FAIL: what hangs on it is not tried.
  *
  * Threads: one.  Owns: nothing. */
 #ifndef WD_SERVER_CHECK_H
@@ -11,6 +14,7 @@
 #include "server/config.h"
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #define WD_CHECK_TEXT_BYTES 1024
 
@@ -19,6 +23,9 @@ typedef struct wd_check {
     FILE *out;
     unsigned uid; /* of the gate */
     unsigned gid;
+    pid_t running;         /* the 'warded serve' of this place; 0: none */
+    const char *no_files;  /* why the gate's files can't be tried; NULL: they can */
+    const char *no_layers; /* the same of the sandbox */
     unsigned bad;
     unsigned warned;
 } wd_check;
@@ -28,6 +35,9 @@ typedef struct wd_check {
 void wd_check_good(wd_check *check, const char *name, const char *text);
 void wd_check_warn(wd_check *check, const char *name, const char *text);
 void wd_check_bad(wd_check *check, const char *name, const char *text);
+
+/* Print a fact that could not be looked at, and what is in the way; it does not count. */
+void wd_check_untried(wd_check *check, const char *name, const char *why);
 
 /* Print the sum; returns how many do not hold. */
 unsigned wd_check_sum(const wd_check *check);

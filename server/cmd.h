@@ -31,7 +31,8 @@ wd_cmd_run wd_cmd_serve;
 wd_cmd_run wd_cmd_health;
 wd_cmd_run wd_cmd_gate;
 
-/* Parse a command's options with argp: --help teaches, a wrong one exits with 2. */
+/* Parse a command's options with argp: --help, -h and help teach; a wrong one, and a word
+ * too many, exit with 2. */
 void wd_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Say on standard error what failed; returns the exit status that belongs to it. */

@@ -1,11 +1,14 @@
 /* warded check - tries what a start needs, and prints it: there or not, why, the cure. */
 #include "proto/c/clock.h"
+#include "proto/c/sha256.h"
 #include "proto/tls/credentials.h"
 #include "proto/tls/engine.h"
 #include "server/check.h"
 #include "server/cmd.h"
 #include "server/executor/probe.h"
 #include "server/files.h"
+#include "server/gate_boot.h"
+#include "server/signals.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -43,6 +46,10 @@ static void check_credentials(wd_check *c)
 {
     wd_error err = {0};
     WD_AUTO(wd_tls_credentials) *credentials = NULL;
+    if (c->no_files != NULL) {
+        wd_check_untried(c, "credentials", c->no_files);
+        return;
+    }
     wd_status status = load_credentials(c, &credentials, &err);
     if (status == WD_OK)
         status = wd_tls_credentials_check(credentials, true, &err);
@@ -61,30 +68,23 @@ static void check_credentials(wd_check *c)
         wd_check_good(c, "credentials", text);
 }
 
-static wd_status stat_digest_key(const wd_check *c, off_t *ret_size, wd_error *err)
+static wd_status load_digest_key(const wd_check *c, wd_error *err)
 {
-    struct stat st;
-    const char *path = c->config->identity.digest_key;
-    WD_TRY(wd_secret_file_check(path, err));
-    if (stat(path, &st) != 0)
-        return wd_fail(err, WD_NOT_FOUND, "%s: %s", path, strerror(errno));
-    *ret_size = st.st_size;
-    return WD_OK;
+    uint8_t key[WD_SHA256_BYTES];
+    WD_TRY(wd_act_as(c->uid, c->gid, err));
+    wd_status status = wd_gate_load_digest_key(c->config, key, err);
+    wd_act_as_self();
+    wd_wipe(key, sizeof(key));
+    return status;
 }
 
 static void check_digest_key(wd_check *c)
 {
     wd_error err = {0};
-    off_t size = 0;
-    char text[WD_ERROR_MSG_BYTES];
-    if (stat_digest_key(c, &size, &err) != WD_OK) {
+    if (c->no_files != NULL)
+        wd_check_untried(c, "digest key", c->no_files);
+    else if (load_digest_key(c, &err) != WD_OK)
         wd_check_bad(c, "digest key", err.msg);
-        return;
-    }
-    (void)snprintf(text, sizeof(text), "%.400s has %lld bytes; it must have 32",
-                   c->config->identity.digest_key, (long long)size);
-    if (size != 32)
-        wd_check_bad(c, "digest key", text);
     else
         wd_check_good(c, "digest key", c->config->identity.digest_key);
 }
@@ -128,10 +128,14 @@ static wd_status open_store(const wd_check *c, wd_error *err)
 static void check_store(wd_check *c)
 {
     wd_error err = {0};
+    if (c->no_files != NULL) {
+        wd_check_untried(c, "store", c->no_files);
+        return;
+    }
     wd_status status = open_store(c, &err);
     if (status == WD_OK)
         wd_check_good(c, "store", c->config->store.path);
-    else if (err.reason == WD_REASON_CONFLICT)
+    else if (err.reason == WD_REASON_CONFLICT && c->running > 0)
         wd_check_good(c, "store", "in use by a running gate");
     else
         wd_check_bad(c, "store", err.msg);
@@ -160,6 +164,37 @@ static void check_room(wd_check *c)
 
 /* --- account, engine, sandbox ------------------------------------------------------- */
 
+static void check_running(wd_check *c)
+{
+    char text[96];
+    c->running = wd_run_holder(c->config->places.run_dir);
+    if (c->running == 0)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "'warded serve' runs here, as process %d; see 'warded health'",
+                   (int)c->running);
+    wd_check_good(c, "running", text);
+}
+
+/* An ordinary account can look at its own place only: then all else is not tried. */
+static void refuse_user(wd_check *c, const char *blocked)
+{
+    char text[WD_ERROR_MSG_BYTES];
+    if (getuid() != 0) {
+        (void)snprintf(
+            text, sizeof(text),
+            "uid %u may not enter %.300s: run this as root, as 'warded serve' "
+            "is",
+            c->uid, blocked);
+        c->no_files = c->no_layers = "it takes root";
+    } else {
+        (void)snprintf(text, sizeof(text), "%.64s may not enter %.300s: chmod o+x it",
+                       c->config->user, blocked);
+        c->no_files = "the gate's account can't reach its files";
+    }
+    wd_check_bad(c, "user", text);
+}
+
 static void check_user(wd_check *c)
 {
     wd_error err = {0};
@@ -167,16 +202,14 @@ static void check_user(wd_check *c)
     unsigned gid = getgid();
     if (getuid() == 0 && wd_config_find_user(c->config, &uid, &gid, &err) != WD_OK) {
         wd_check_bad(c, "user", err.msg);
+        c->no_files = "the gate has no account";
         return;
     }
     c->uid = uid;
     c->gid = gid;
-    char text[WD_ERROR_MSG_BYTES];
     WD_AUTO(wd_text) *blocked = wd_path_blocked(c->config->identity.key, uid, gid);
-    (void)snprintf(text, sizeof(text), "%.64s may not enter %.300s: chmod o+x it",
-                   c->config->user, blocked != NULL ? blocked : "");
     if (blocked != NULL)
-        wd_check_bad(c, "user", text);
+        refuse_user(c, blocked);
     else
         wd_check_good(c, "user",
                       getuid() == 0 ? c->config->user : "yourself: not root");
@@ -196,24 +229,35 @@ static void check_layer(wd_check *c, const wd_layer_state *layer)
     char name[64];
     char text[WD_CHECK_TEXT_BYTES];
     (void)snprintf(name, sizeof(name), "sandbox: %.48s", layer->name);
+    const char *needs = wd_probe_untried(layer);
     if (layer->active) {
         wd_check_good(c, name, layer->detail);
         return;
     }
-    (void)snprintf(text, sizeof(text), "%s%s%s; cure: %s", layer->detail,
-                   layer->error != 0 ? ": " : "",
-                   layer->error != 0 ? strerror(layer->error) : "", layer->cure);
+    if (needs != NULL) {
+        wd_check_untried(c, name, needs);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%s; cure: %s", layer->detail, layer->cure);
     if (layer->mandatory)
         wd_check_bad(c, name, text);
     else
         wd_check_warn(c, name, text);
 }
 
-/* The canary is warded-execd's, at its start. */
+/* The canary is warded-execd's, at its start. Where no layer could be tried, what is in
+ * the way is one fact. */
 static void check_layers(wd_check *c)
 {
     wd_layer_state layers[WD_LAYER_COUNT];
+    if (c->no_layers != NULL) {
+        wd_check_untried(c, "sandbox", c->no_layers);
+        return;
+    }
     wd_probe_layers(c->config, layers);
+    const wd_layer_state *missing = wd_probe_missing(layers);
+    if (missing != NULL && wd_probe_untried(missing) != NULL)
+        wd_check_bad(c, "sandbox", wd_probe_untried(missing));
     for (size_t i = 0; i < WD_LAYER_COUNT; i++)
         if (layers[i].id != WD_LAYER_CANARY)
             check_layer(c, &layers[i]);
@@ -221,8 +265,8 @@ static void check_layers(wd_check *c)
 
 /* The engine last: NNG's threads must not be there when the layers fork. */
 static void (*const checks[])(wd_check *) = {
-    check_user,  check_credentials, check_digest_key, check_ca,
-    check_store, check_room,        check_layers,     check_engine,
+    check_running, check_user, check_credentials, check_digest_key, check_ca,
+    check_store,   check_room, check_layers,      check_engine,
 };
 
 int wd_cmd_check(const char *home, int argc, char **argv)
@@ -234,8 +278,9 @@ int wd_cmd_check(const char *home, int argc, char **argv)
         "Try what 'warded serve' needs: configuration, the gate's account and "
         "credentials, the store, and each layer of the sandbox. Run it as root, as "
         "serve "
-        "is. Exit status 0: a start would pass; 1: not; 78: the configuration is "
-        "refused.",
+        "is. It says so where one runs already. Exit status 0: a start would pass, "
+        "once "
+        "none runs; 1: not; 78: the configuration is refused.",
         NULL,
         NULL,
         NULL};

@@ -161,7 +161,8 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
         "Make a folder with all that a client needs: server, CA, certificate, key, "
         "token "
         "(one secret, kept nowhere else) and policy. Needs the CA's key and the store, "
-        "so the gate must be stopped.\v"
+        "so the gate must be stopped for the moment (exit status 5: it runs): stop "
+        "'warded serve', make the profile, start it again.\v"
         "Example:\n  warded --home DIR profile new trainer --scope observe:python_code "
         "--ttl 7d\n  WARDED_PROFILE=DIR/profile/trainer python3 rollout.py",
         NULL,

@@ -90,9 +90,6 @@ static wd_status prepare_run_dir(serve *s)
     if (root)
         owner = (wd_owner){0, s->options.gate.gid};
     WD_TRY(wd_ensure_folder(dir, root ? 01770 : 0700, owner, s->err));
-    WD_AUTO(wd_text) *address = wd_path_join(dir, "address");
-    if (address != NULL)
-        (void)unlink(address);
     s->options.run_dir = dir;
     return WD_OK;
 }

@@ -306,7 +306,10 @@ int wd_gate_run_with(const wd_config *config, int control_fd,
         (void)close(r->wake);
     (void)close(control_fd);
     free(r);
-    return status == WD_OK ? 0 : WD_GATE_EXIT_REFUSED;
+    if (status == WD_OK)
+        return 0;
+    return err.reason == WD_REASON_CONFLICT ? WD_GATE_EXIT_IN_USE
+                                            : WD_GATE_EXIT_REFUSED;
 }
 
 int wd_gate_run(const wd_config *config, int control_fd)

@@ -11,6 +11,8 @@
 
 /* sysexits.h: the process can't start; nothing listened. */
 #define WD_GATE_EXIT_REFUSED 78
+/* So too, because another process holds the store. */
+#define WD_GATE_EXIT_IN_USE 5
 
 struct wd_registry;
 
@@ -30,8 +32,8 @@ typedef struct wd_gate_options {
 } wd_gate_options;
 
 /* Serve until the supervisor says stop or goes away; see control.h for what is said on
- * `control_fd` (taken). Returns the exit status: 0 after a drain, 78 when the gate
- * refused to start (the reason went to the supervisor and to the log). */
+ * `control_fd` (taken). Returns the exit status: 0 after a drain, 78 or 5 when the
+ * gate refused to start (the reason went to the supervisor and to the log). */
 int wd_gate_run(const wd_config *config, int control_fd);
 int wd_gate_run_with(const wd_config *config, int control_fd,
                      const wd_gate_options *options);

@@ -39,19 +39,33 @@ wd_status wd_gate_load_credentials(const wd_config *config, wd_tls_credentials *
     return WD_OK;
 }
 
-static wd_status load_digest_key(const wd_config *config, uint8_t *key, wd_error *err)
+/* `warded init` makes one only in a new place. */
+#define NEW_DIGEST_KEY                                                                 \
+    "put it back from a backup, or make another, with which the digests of earlier "   \
+    "rows can't be compared: head -c 32 /dev/urandom >%s; chmod 0640 it, and chgrp "   \
+    "it to %s"
+
+wd_status wd_gate_load_digest_key(const wd_config *config, uint8_t *ret_key,
+                                  wd_error *err)
 {
     const char *path = config->identity.digest_key;
+    uint8_t more; /* than it may hold */
     WD_AUTO_FD int fd = -1;
 
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return wd_fail(err, WD_NOT_FOUND, "%s is missing: " NEW_DIGEST_KEY, path, path,
+                       config->user);
     WD_TRY(wd_secret_file_check(path, err));
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", path, strerror(errno));
-    if (read(fd, key, WD_SHA256_BYTES) != (ssize_t)WD_SHA256_BYTES)
+        return wd_fail(err, WD_PERMISSION_DENIED,
+                       "%s: %s: chmod 0640 it, and chgrp it to %s", path,
+                       strerror(errno), config->user);
+    if (read(fd, ret_key, WD_SHA256_BYTES) != (ssize_t)WD_SHA256_BYTES ||
+        read(fd, &more, 1) != 0)
         return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "%s does not hold %u bytes; make it with: warded init", path,
-                       WD_SHA256_BYTES);
+                       "%s must have %u bytes and has not: " NEW_DIGEST_KEY, path,
+                       WD_SHA256_BYTES, path, config->user);
     return WD_OK;
 }
 
@@ -130,7 +144,7 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
     WD_AUTO(wd_tls_credentials) *credentials = NULL;
 
     WD_TRY(wd_gate_load_credentials(gate->config, &credentials, err));
-    WD_TRY(load_digest_key(gate->config, gate->digest_key, err));
+    WD_TRY(wd_gate_load_digest_key(gate->config, gate->digest_key, err));
     const char *uri = wd_tls_credentials_identity(credentials)->uri;
     memcpy(gate->uri, uri, strlen(uri) + 1);
     wd_gate_set_limits(gate, gate->config);

@@ -25,6 +25,11 @@ WD_MUST_USE wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks,
 WD_MUST_USE wd_status wd_gate_load_credentials(const wd_config *config,
                                                wd_tls_credentials **ret, wd_error *err);
 
+/* The 32 bytes of state/gate/digest.key.
+ * Errors: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT each with its cure */
+WD_MUST_USE wd_status wd_gate_load_digest_key(const wd_config *config, uint8_t *ret_key,
+                                              wd_error *err);
+
 /* The limits that may change while the gate runs, as `config` says. */
 void wd_gate_set_limits(wd_gate *gate, const wd_config *config);
 

@@ -79,7 +79,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_state_help(state, stderr, ARGP_HELP_STD_HELP);
+        argp_state_help(state, stderr, ARGP_HELP_STD_USAGE | ARGP_HELP_POST_DOC);
+        return 0;
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -102,6 +105,16 @@ static int run_command(const arguments *args, int argc, char **argv)
     return WD_EXIT_USAGE;
 }
 
+/* "help COMMAND" becomes "COMMAND --help"; "help" alone "--help": true, parse again. */
+static bool take_help(int argc, char **argv, char *option)
+{
+    if (strcmp(argv[0], "help") != 0)
+        return false;
+    memmove(argv, argv + 1, (size_t)(argc - 1) * sizeof(argv[0]));
+    argv[argc - 1] = option;
+    return argc == 1;
+}
+
 /* A descriptor that opens as 0, 1 or 2 would be written to as a terminal. */
 static void ensure_standard_descriptors(void)
 {
@@ -117,6 +130,7 @@ int main(int argc, char **argv)
     static const struct argp_option options[] = {
         {"home", 'H', "DIR", 0,
          "Everything under DIR: warded.yaml, state, run, profile", 0},
+        {NULL, 'h', NULL, OPTION_HIDDEN, "The same as --help", 0},
         {0},
     };
     const struct argp argp = {
@@ -126,5 +140,8 @@ int main(int argc, char **argv)
     argp_err_exit_status = WD_EXIT_USAGE;
     argp_program_version = "warded " WD_VERSION;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &args);
+    char help[] = "--help";
+    if (take_help(argc - args.command, argv + args.command, help))
+        (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &args);
     return run_command(&args, argc, argv);
 }

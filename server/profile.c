@@ -80,6 +80,16 @@ static wd_status put_facts(const maker *m, wd_profile_made *made)
     return put(m, "server", text_span(text), 0644);
 }
 
+static wd_status refuse_in_use(const maker *m)
+{
+    wd_error held = *m->err;
+    return wd_refuse(m->err, WD_REASON_CONFLICT,
+                     "%s. A profile is made while the gate is stopped: stop 'warded "
+                     "serve' (SIGTERM drains it), make the profile, start it again; a "
+                     "running gate issues tokens (Token.Issue), but no certificates",
+                     held.msg);
+}
+
 /* The store is the gate user's: acting as root would leave files that it can't open. */
 static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
 {
@@ -100,7 +110,11 @@ static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
                            .n_scopes = m->spec->n_scopes,
                            .bind = bind,
                            .ttl_ms = m->spec->ttl_ms};
-    WD_TRY(wd_store_open(&options, &store, m->err));
+    wd_status status = wd_store_open(&options, &store, m->err);
+    if (status != WD_OK && m->err->reason == WD_REASON_CONFLICT)
+        return refuse_in_use(m);
+    if (status != WD_OK)
+        return status;
     return wd_tokens_issue_now(store, &token, principal, ret_issued, m->err);
 }
 

@@ -6,9 +6,15 @@
 
 #include "proto/c/status.h"
 
-/* Hold RUN_DIR/lock for as long as the descriptor is open.
- * Errors: FAILED_PRECONDITION another supervisor holds it, or it can't be made */
+#include <sys/types.h>
+
+/* Hold RUN_DIR/lock, with our process id in it, for as long as the descriptor is open.
+ * Errors: CONFLICT            another supervisor holds it; says which process
+ *         FAILED_PRECONDITION it can't be made */
 WD_MUST_USE wd_status wd_run_lock(const char *run_dir, int *ret_fd, wd_error *err);
+
+/* The process that holds RUN_DIR/lock; 0: none, or it is not ours to see. */
+pid_t wd_run_holder(const char *run_dir);
 
 /* Block TERM, INT, HUP and CHLD and read them from a non-blocking signalfd instead;
  * ignore PIPE. */

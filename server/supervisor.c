@@ -7,12 +7,15 @@
 #include "server/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* A dying process closes its descriptors before its end is told: longer than that. */
 #define RELINK_MS 200
@@ -29,7 +32,7 @@ typedef struct supervisor {
     int64_t link_at_ms; /* not before: who lost its link may be about to end */
     bool announced;     /* both were ready once */
     bool stopping;
-    bool refused; /* the first start was */
+    int refused; /* the first start was: the exit status; 0: not */
     char refusal[WD_CONTROL_TEXT_BYTES + 32];
 } supervisor;
 
@@ -231,11 +234,12 @@ static void plan_restart(supervisor *s, wd_child *child, int64_t now)
            WD_KN("wait_ms", wait));
 }
 
-static void refuse(supervisor *s, const wd_child *child)
+static void refuse(supervisor *s, const wd_child *child, int wait_status)
 {
     (void)snprintf(s->refusal, sizeof(s->refusal), "%s: %s", child->program->name,
                    child->reason);
-    s->refused = true;
+    bool in_use = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WD_EXIT_IN_USE;
+    s->refused = in_use ? WD_EXIT_IN_USE : WD_EXIT_REFUSED;
     stop(s);
 }
 
@@ -245,7 +249,8 @@ static void on_exit_of(supervisor *s, wd_child *child)
     char text[64];
     int64_t now = now_ms();
     bool asked = child->state == WD_CHILD_STOPPING;
-    wd_wait_status_text(wd_child_reap(child, now), text, sizeof(text));
+    int wait_status = wd_child_reap(child, now);
+    wd_wait_status_text(wait_status, text, sizeof(text));
     wd_log(asked ? WD_LOG_INFO : WD_LOG_WARN, "child.exit",
            WD_KV("child", child->program->name), WD_KV("status", text));
     s->linked = false;
@@ -257,7 +262,7 @@ static void on_exit_of(supervisor *s, wd_child *child)
     if (s->stopping)
         return;
     if (!s->announced && child->reason[0] != '\0')
-        refuse(s, child);
+        refuse(s, child, wait_status);
     else
         plan_restart(s, child, now);
 }
@@ -339,14 +344,22 @@ static void default_to(int64_t *value, int64_t preset)
         *value = preset;
 }
 
+/* Of a gate that was killed: nobody is to take it for the one that starts now. */
+static void forget_address(const char *run_dir)
+{
+    WD_AUTO_FD int dir = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0)
+        (void)unlinkat(dir, "address", 0);
+}
+
 static int finish(const supervisor *s, wd_error *err)
 {
     wd_ctl_close(s->options.run_dir, s->ctl);
     wd_log_event(WD_LOG_INFO, "supervisor.end");
-    if (!s->refused)
+    if (s->refused == 0)
         return 0;
     (void)wd_fail(err, WD_FAILED_PRECONDITION, "%s", s->refusal);
-    return WD_EXIT_REFUSED;
+    return s->refused;
 }
 
 int wd_supervisor_run(const wd_supervisor_options *options, wd_error *err)
@@ -361,8 +374,10 @@ int wd_supervisor_run(const wd_supervisor_options *options, wd_error *err)
     wd_child_init(&s.gate, &options->gate);
     WD_AUTO_FD int lock = -1;
     WD_AUTO_FD int signals = -1;
-    if (wd_run_lock(options->run_dir, &lock, err) != WD_OK ||
-        wd_signals_open(&signals, err) != WD_OK ||
+    if (wd_run_lock(options->run_dir, &lock, err) != WD_OK)
+        return err->reason == WD_REASON_CONFLICT ? WD_EXIT_IN_USE : 1;
+    forget_address(options->run_dir);
+    if (wd_signals_open(&signals, err) != WD_OK ||
         wd_ctl_listen(options->run_dir, &s.ctl, err) != WD_OK)
         return 1;
     s.signals = signals;

@@ -17,8 +17,10 @@
 
 #include "server/child.h"
 
-#define WD_EXIT_REFUSED                                                                \
-    78 /* sysexits.h EX_CONFIG: an operator has to change something */
+/* sysexits.h EX_CONFIG: an operator has to change something. */
+#define WD_EXIT_REFUSED 78
+/* Another process has what is needed: the place, or the store (a child exits with it). */
+#define WD_EXIT_IN_USE 5
 
 /* Times in milliseconds; 0 takes the default. */
 typedef struct wd_supervisor_options {
@@ -33,7 +35,7 @@ typedef struct wd_supervisor_options {
 } wd_supervisor_options;
 
 /* Run until SIGTERM or SIGINT (drain; a second one kills), or until the first start is
- * refused. Returns the exit status: 0, WD_EXIT_REFUSED, or 1; the cause of a refusal is
+ * refused. Returns the exit status: 0, WD_EXIT_REFUSED, WD_EXIT_IN_USE, or 1; the cause of a refusal is
  * in *err.
  * Errors: the status is in err: FAILED_PRECONDITION refused or another supervisor runs */
 int wd_supervisor_run(const wd_supervisor_options *options, wd_error *err);

@@ -283,12 +283,46 @@ static void try_filter(const bench *b, wd_layer_state *layer)
         set_absent(layer, 0, "%s", b->filter_error.msg);
 }
 
-static void try_one(bench *b, wd_layer_state *layer)
+const char *wd_probe_untried(const wd_layer_state *layer)
 {
+    const size_t size = sizeof(NOT_TRIED) - 1;
+    return strncmp(layer->detail, NOT_TRIED, size) == 0 ? layer->detail + size : NULL;
+}
+
+static bool was_refused(const wd_layer_state *layer)
+{
+    return !layer->active && wd_probe_untried(layer) == NULL;
+}
+
+/* Without the second the first can't be tried: its failure would say nothing new. */
+static const struct {
+    wd_layer_id layer, needs;
+} needs[] = {
+    {WD_LAYER_MOUNTS, WD_LAYER_PID_NS},      {WD_LAYER_PROC, WD_LAYER_PID_NS},
+    {WD_LAYER_INTERPRETER, WD_LAYER_PID_NS}, {WD_LAYER_PROC, WD_LAYER_MOUNTS},
+    {WD_LAYER_INTERPRETER, WD_LAYER_MOUNTS},
+};
+
+/* NULL: nothing that it needs is missing. Of the layers those before it were tried. */
+static const wd_layer_state *find_missing(const wd_layer_state *layers, wd_layer_id id)
+{
+    if (id != WD_LAYER_USER_NS && was_refused(&layers[WD_LAYER_USER_NS]))
+        return &layers[WD_LAYER_USER_NS];
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (needs[i].layer == id && was_refused(&layers[needs[i].needs]))
+            return &layers[needs[i].needs];
+    return NULL;
+}
+
+static void try_one(bench *b, wd_layer_state *layers, wd_layer_state *layer)
+{
+    const wd_layer_state *missing = find_missing(layers, layer->id);
     if (layer->id == WD_LAYER_CGROUP_MEMORY || layer->id == WD_LAYER_CGROUP_PIDS ||
         layer->id == WD_LAYER_CGROUP_CPU)
         return; /* together, by try_cgroups */
-    if (layer->id == WD_LAYER_CANARY)
+    if (missing != NULL)
+        set_absent(layer, 0, NOT_TRIED "it takes %s", missing->name);
+    else if (layer->id == WD_LAYER_CANARY)
         set_absent(layer, 0, "tried by warded-execd at its start");
     else if (layer->id == WD_LAYER_INTERPRETER)
         try_interpreters(b, layer);
@@ -309,7 +343,7 @@ void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COU
                                      .mandatory = wd_layer_mandatory(id),
                                      .cure = wd_layer_cure(id)};
         if (b.error.status == WD_OK)
-            try_one(&b, &layers[i]);
+            try_one(&b, layers, &layers[i]);
         else
             describe_error(&b.error, &layers[i]);
     }
@@ -331,7 +365,7 @@ const wd_layer_state *wd_probe_missing(const wd_layer_state layers[WD_LAYER_COUN
     for (unsigned i = 0; i < WD_LAYER_COUNT; i++) {
         if (!is_missing(&layers[i]))
             continue;
-        if (strncmp(layers[i].detail, NOT_TRIED, sizeof(NOT_TRIED) - 1) != 0)
+        if (wd_probe_untried(&layers[i]) == NULL)
             return &layers[i];
         if (untried == NULL)
             untried = &layers[i];

@@ -31,6 +31,9 @@ typedef struct wd_layer_state {
  * about 50 ms. Never fails: what could not be tried is not active, and says why. */
 void wd_probe_layers(const wd_config *config, wd_layer_state layers[WD_LAYER_COUNT]);
 
+/* What a layer that could not be tried waits for; NULL: it was tried. */
+const char *wd_probe_untried(const wd_layer_state *layer);
+
 /* The first mandatory layer that was tried and is not there; failing that one that could
  * not be tried (its detail says why). NULL: none. WD_LAYER_CANARY apart. */
 const wd_layer_state *wd_probe_missing(const wd_layer_state layers[WD_LAYER_COUNT]);

@@ -1,6 +1,5 @@
 /* tokctl audit query - rows that pass every filter, oldest first, page by page. */
 #include <stdio.h>
-#include <string.h>
 
 #include "store/tokctl/filters.h"
 #include "store/tokctl/views.h"
@@ -36,12 +35,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
         state->child_inputs[1] = &args->filters;
         return 0;
     case 'f':
-        args->from = wd_filters_number(state, "--from", value, INT64_MAX);
+        args->from = wd_filters_number(state, "--from", value, 1, INT64_MAX);
         return 0;
     case 'n':
-        args->limit = strcmp(value, "0") == 0
-                          ? UINT64_MAX
-                          : wd_filters_number(state, "--limit", value, LIMIT_MOST);
+        args->limit = wd_filters_number(state, "--limit", value, 0, LIMIT_MOST);
+        if (args->limit == 0)
+            args->limit = UINT64_MAX;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

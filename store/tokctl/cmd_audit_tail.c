@@ -24,8 +24,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         state->child_inputs[1] = &args->filters;
         return 0;
     case 'n':
-        args->filters.filter.limit =
-            (uint32_t)wd_filters_number(state, "--lines", value, WD_AUDIT_QUERY_ROWS);
+        args->filters.filter.limit = (uint32_t)wd_filters_number(
+            state, "--lines", value, 1, WD_AUDIT_QUERY_ROWS);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -60,9 +60,9 @@ static const char doc[] =
     "  tokctl issue trainer --scope observe:python_code \\\n"
     "    --bind uri:spiffe://warded.local/ns/default/owner/ann/client/trainer \\\n"
     "    --ttl 8h --out trainer/token\n\n"
-    "The gate must not be running on this store (exit status 5): with one running, "
-    "issue "
-    "through it.";
+    "The gate must not be running on this store (exit status 5). With one running, a "
+    "client whose token has the scope token:issue calls its Token.Issue: in Python, "
+    "warded.v1.TokenStub(warded.connect()).Issue(...); or stop it for the moment.";
 
 static void add_scope(arguments *args, const char *scope, struct argp_state *state)
 {

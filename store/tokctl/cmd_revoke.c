@@ -22,9 +22,11 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Revoke tokens by id. If one of the ids is unknown, none is revoked.\v"
     "  tokctl revoke 3fJq0sLw9A --reason 'laptop stolen'\n\n"
-    "The gate must not be running on this store (exit status 5): with one running, "
-    "revoke "
-    "through it, so that it holds at once. Exit status 3: an id is unknown.";
+    "The gate must not be running on this store (exit status 5). With one running, a "
+    "client whose token has the scope token:revoke calls its Token.Revoke, which holds "
+    "at once: in Python, warded.v1.TokenStub(warded.connect()).Revoke(...). Exit "
+    "status "
+    "3: an id is unknown.";
 
 static const wd_column columns[] = {
     {"ID", "id", WD_COLUMN_TEXT},

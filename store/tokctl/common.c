@@ -76,6 +76,7 @@ static const struct argp_option common_options[] = {
      "table (for people), json (an array) or jsonl (a line a "
      "record)",
      0},
+    {NULL, 'h', NULL, OPTION_HIDDEN, "The same as --help", 0},
     {0},
 };
 
@@ -101,6 +102,10 @@ static error_t parse_common(int key, char *value, struct argp_state *state)
     case 'H':
         ctl->home = value;
         ctl->db = NULL; /* over $WARDED_DB */
+        return 0;
+    case 'h':
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     case 'o':
         if (!read_format(value, &ctl->format))
@@ -144,7 +149,10 @@ void wd_tokctl_parse(const wd_tokctl_args *args, int argc, char **argv, void *in
     };
     const struct argp argp = {
         args->options, args->parser, args->args_doc, args->doc, children, NULL, NULL};
+    char help[] = "--help";
     ctl->verb = argv[0];
+    if (argc == 2 && strcmp(argv[1], "help") == 0)
+        argv[1] = help;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
     (void)argp_parse(&argp, argc, argv, 0, NULL, input);
     find_dir(ctl);

@@ -83,12 +83,12 @@ wd_status wd_filters_settle(wd_filters *filters, wd_error *err)
 }
 
 uint64_t wd_filters_number(struct argp_state *state, const char *option,
-                           const char *text, uint64_t most)
+                           const char *text, uint64_t least, uint64_t most)
 {
     size_t digits = strspn(text, "0123456789");
-    uint64_t number = digits > 0 && digits < 19 ? strtoull(text, NULL, 10) : 0;
-    if (text[digits] != '\0' || number == 0 || number > most)
-        wd_tokctl_misuse(state, "%s %s: a whole number of 1 to %llu", option, text,
-                         (unsigned long long)most);
+    uint64_t number = digits < 19 ? strtoull(text, NULL, 10) : UINT64_MAX;
+    if (digits == 0 || text[digits] != '\0' || number < least || number > most)
+        wd_tokctl_misuse(state, "%s %s: a whole number of %llu to %llu", option, text,
+                         (unsigned long long)least, (unsigned long long)most);
     return number;
 }

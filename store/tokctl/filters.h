@@ -19,8 +19,8 @@ extern const struct argp wd_filters_argp;
 /* The times, read against the clock. Errors: INVALID_ARGUMENT */
 WD_MUST_USE wd_status wd_filters_settle(wd_filters *filters, wd_error *err);
 
-/* A whole number of 1..most; anything else ends the program with exit status 2. */
+/* A whole number of least..most; anything else ends the program with exit status 2. */
 uint64_t wd_filters_number(struct argp_state *state, const char *option,
-                           const char *text, uint64_t most);
+                           const char *text, uint64_t least, uint64_t most);
 
 #endif

@@ -40,6 +40,17 @@ typedef struct arguments {
     int verb;       /* index in argv */
 } arguments;
 
+static void print_verbs(FILE *out, const char *group)
+{
+    for (size_t i = 0; i < N_VERBS; i++) {
+        if (group == NULL ||
+            (verbs[i].group != NULL && strcmp(verbs[i].group, group) == 0))
+            (void)fprintf(out, "  %-6s%-8s %s\n",
+                          verbs[i].group != NULL ? verbs[i].group : "", verbs[i].name,
+                          verbs[i].help);
+    }
+}
+
 /* The text after the options: the table of verbs, then the rest of doc. */
 static char *with_verbs(int key, const char *text, void *input)
 {
@@ -52,10 +63,7 @@ static char *with_verbs(int key, const char *text, void *input)
     if (out == NULL)
         return unchanged;
     (void)fprintf(out, "Verbs:\n");
-    for (size_t i = 0; i < N_VERBS; i++)
-        (void)fprintf(out, "  %-6s%-8s %s\n",
-                      verbs[i].group != NULL ? verbs[i].group : "", verbs[i].name,
-                      verbs[i].help);
+    print_verbs(out, NULL);
     (void)fprintf(out, "\n%s", text);
     (void)fclose(out);
     return help;
@@ -105,6 +113,22 @@ static const struct verb *find_verb(const char *group, const char *name)
     return NULL;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
+           strcmp(word, "-h") == 0;
+}
+
+/* "tokctl audit": which verbs there are. */
+static int show_group(const char *group, bool asked)
+{
+    FILE *out = asked ? stdout : stderr;
+    (void)fprintf(out, "Usage: tokctl %s VERB [ARGUMENT...]\n\nVerbs:\n", group);
+    print_verbs(out, group);
+    (void)fprintf(out, "\nEach verb has its own --help.\n");
+    return asked ? WD_EXIT_OK : WD_EXIT_USAGE;
+}
+
 static int unknown_verb(const char *group, const char *name)
 {
     (void)fprintf(stderr, "tokctl: there is no verb \"%s%s%.40s\"; verbs are:",
@@ -123,6 +147,8 @@ static int run_verb(wd_tokctl *ctl, int argc, char **argv)
     const char *group = is_group(argv[0]) ? argv[0] : NULL;
     int skip = group != NULL ? 1 : 0;
     const char *name = argc > skip ? argv[skip] : "";
+    if (group != NULL && (argc == skip || is_help(name)))
+        return show_group(group, argc > skip);
     const struct verb *verb = find_verb(group, name);
     if (verb == NULL)
         return unknown_verb(group, name);
@@ -131,6 +157,16 @@ static int run_verb(wd_tokctl *ctl, int argc, char **argv)
                    group != NULL ? " " : "", name);
     argv[skip] = shown;
     return verb->run(ctl, argc - skip, argv + skip);
+}
+
+/* "help VERB..." becomes "VERB... --help"; "help" alone "--help": true, parse again. */
+static bool take_help(int argc, char **argv, char *option)
+{
+    if (strcmp(argv[0], "help") != 0)
+        return false;
+    memmove(argv, argv + 1, (size_t)(argc - 1) * sizeof(argv[0]));
+    argv[argc - 1] = option;
+    return argc == 1;
 }
 
 /* A descriptor that opens as 0, 1 or 2 would be written to as a terminal. */
@@ -158,6 +194,9 @@ int main(int argc, char **argv)
     argp_program_version = "tokctl " WD_VERSION;
     argp_err_exit_status = WD_EXIT_USAGE;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &args);
+    char help[] = "--help";
+    if (take_help(argc - args.verb, argv + args.verb, help))
+        (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &args);
     return run_verb(&ctl, argc - args.verb, argv + args.verb);
 }
 /* NOLINTEND(concurrency-mt-unsafe) */

@@ -73,9 +73,36 @@ def test_home_and_environment_name_the_store(store: Store, tmp_path: Path) -> No
 )
 def test_help_of_every_verb_teaches(words: tuple[str, ...]) -> None:
     text = run(program("tokctl"), *words, "--help").stdout
+    for asked in ((*words, "-h"), (*words, "help"), ("help", *words)):
+        done = run(program("tokctl"), *asked)
+        assert (done.stdout, done.stderr) == (text, "")
     assert "tokctl " + " ".join(words) in text
     assert "--db" in text
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("audit", "--help"), ("audit", "-h"), ("audit", "help"), ("help", "audit")],
+)
+def test_help_of_audit_lists_its_verbs(words: tuple[str, ...]) -> None:
+    done = run(program("tokctl"), *words)
+    assert done.stderr == ""
+    assert [v for v in ("query", "tail", "verify") if f"audit {v}" in done.stdout] != []
+    assert "issue" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("issue",), "TokenStub"),
+        (("revoke",), "TokenStub"),
+    ],
+)
+def test_help_of_what_a_gate_prevents_says_what_to_do(
+    words: tuple[str, ...], says: str
+) -> None:
+    assert says in " ".join(run(program("tokctl"), *words, "--help").stdout.split())
 
 
 @pytest.mark.parametrize("words", [("frob",), ("audit",), ("audit", "frob"), ("tail",)])

@@ -131,7 +131,7 @@ def checkout(private: Path) -> Path:
 def test_what_sudo_made_below_build_belongs_to_its_caller(checkout: Path) -> None:
     env = {**os.environ, "SUDO_UID": "4711", "SUDO_GID": "4712"}
     env.pop("WARDED_TRY", None)
-    command = [checkout / "deploy/try.sh", "--stop"]
+    command = [str(checkout / "deploy/try.sh"), "--stop"]
     subprocess.run(command, env=env, check=True, capture_output=True, timeout=LIMIT_S)
     made = [checkout / "build", *checkout.glob("build/**/*")]
     assert {(p.stat().st_uid, p.stat().st_gid) for p in made} == {(4711, 4712)}
@@ -142,7 +142,7 @@ def test_stop_removes_no_other_folder_than_its_own(checkout: Path) -> None:
     bait = Path(tempfile.mkdtemp(prefix="warded-test-", dir=ELSEWHERE))
     kept = checkout / "build/try.kept"
     kept.write_text(f"1 /var/tmp/warded-try-1/../{bait.name}\n")
-    command = [checkout / "deploy/try.sh", "--stop"]
+    command = [str(checkout / "deploy/try.sh"), "--stop"]
     subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
     assert bait.exists()
     bait.rmdir()

@@ -261,20 +261,3 @@ def test_a_configuration_that_others_can_write_is_refused(home: Path) -> None:
     done = warded(home, "serve")
     assert done.returncode == 78
     assert "chmod o-w" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["dance"], ["--hoem", "x"], ["check", "now"], ["serve", "--fast"], ["gate"]],
-)
-def test_a_wrong_command_line_is_2(tmp_path: Path, words: list[str]) -> None:
-    done = warded(tmp_path, *words)
-    assert done.returncode == 2
-    assert done.stderr
-
-
-def test_help_teaches_the_first_run(tmp_path: Path) -> None:
-    text = warded(tmp_path, "--help").stdout
-    for word in ("init", "profile", "check", "serve", "health", "observe:python_code"):
-        assert word in text
-    assert not re.search(r"^  gate", text, re.M)

@@ -1,4 +1,4 @@
-"""`warded check` and `warded serve`: what a start needs, and how it refuses."""
+"""`warded serve`: what it runs, as whom, what it survives, what it refuses."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import pwd
 import re
 import select
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import NewGate, NewHome
+from tests.support.facts import facts
 from tests.support.gate import ROOT, Done, Gate, Home, program, run
 
 PATIENCE_S = 60.0
@@ -30,78 +29,6 @@ def warded(home: Path, *words: str) -> Done:
     return Home(home).warded(*words, check=False)
 
 
-def facts(done: Done) -> dict[str, str]:
-    """The table of `warded check`: name to verdict and text."""
-    lines = (
-        re.match(r"(ok|warn|FAIL) +(.{26}) (.*)", x) for x in done.stdout.split("\n")
-    )
-    return {m.group(2).strip(): f"{m.group(1)} {m.group(3)}" for m in lines if m}
-
-
-def test_check_names_every_fact_and_layer(home: Path) -> None:
-    table = facts(warded(home, "check"))
-    for name in ("configuration", "user", "credentials", "digest key", "store"):
-        assert table[name].startswith("ok ")
-    for layer in ("user-namespace", "seccomp", "landlock", "cgroup-memory", "mounts"):
-        assert f"sandbox: {layer}" in table
-    assert table["TLS engine"] == "ok warded"
-
-
-def remove_key(home: Path) -> None:
-    """No credentials."""
-    (home / "state/gate/key.pem").unlink()
-
-
-def open_key(home: Path) -> None:
-    """A key that others can read."""
-    (home / "state/gate/key.pem").chmod(0o644)
-
-
-def foreign_key(home: Path) -> None:
-    """A key that belongs to another certificate."""
-    shutil.copy(home / "profile/admin/key.pem", home / "state/gate/key.pem")
-    os.chown(home / "state/gate/key.pem", 0, pwd.getpwnam("warded").pw_gid)
-    (home / "state/gate/key.pem").chmod(0o640)
-
-
-def client_certificate(home: Path) -> None:
-    """Credentials that are a client's, not a gate's."""
-    foreign_key(home)
-    shutil.copy(home / "profile/admin/cert.pem", home / "state/gate/cert.pem")
-
-
-BROKEN = [
-    (remove_key, ["key.pem", "warded init"]),
-    (open_key, ["key.pem", "chmod"]),
-    (foreign_key, ["key"]),
-    (client_certificate, ["not for servers"]),
-]
-
-
-@pytest.mark.parametrize(("spoil", "says"), BROKEN)
-def test_claim_04_check_names_what_is_wrong_with_credentials(
-    home: Path, spoil: Callable[[Path], None], says: list[str]
-) -> None:
-    spoil(home)
-    done = warded(home, "check")
-    assert done.returncode == 1
-    verdict = facts(done)["credentials"]
-    assert verdict.startswith("FAIL ")
-    assert [word for word in says if word not in verdict] == []
-
-
-@pytest.mark.parametrize(("spoil", "says"), BROKEN)
-def test_claim_04_start_refuses_by_cause_path_and_cure(
-    home: Path, spoil: Callable[[Path], None], says: list[str]
-) -> None:
-    spoil(home)
-    done = warded(home, "serve")
-    assert done.returncode == 78, done.stderr
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("warded serve: gate: ")
-    assert [word for word in says if word not in last] == []
-
-
 # As sudo leaves it, and as root of a container has it: no way to raise it.
 NO_CORE = ("setpriv", "--bounding-set=-sys_resource", "prlimit", "--core=0:0")
 PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -115,10 +42,8 @@ exec "$@"
 
 def without_core(home: Path, command: str, *, piped: bool = False) -> Done:
     """A command under a hard core limit of 0."""
-    wrap = NO_CORE
-    if piped:
-        wrap = ("unshare", "--mount", "sh", "-ec", PIPED, "sh", *NO_CORE)
-    return run(*wrap, program("warded"), "--home", home, command, check=False)
+    pipe = ("unshare", "--mount", "sh", "-ec", PIPED, "sh") if piped else ()
+    return run(*pipe, *NO_CORE, program("warded"), "--home", home, command, check=False)
 
 
 def test_a_hard_core_limit_of_0_where_a_helper_gets_dumps_is_refused_alike(
@@ -152,16 +77,6 @@ def test_a_hard_core_limit_of_0_where_dumps_are_files_is_no_reason_to_refuse(
 def test_the_unit_of_systemd_sets_a_core_limit_that_is_accepted() -> None:
     unit = (ROOT / "deploy/systemd/warded.service").read_text()
     assert re.findall(r"^LimitCORE=(.*)$", unit, re.M) == ["1"]
-
-
-def test_check_names_a_digest_key_of_a_wrong_size(home: Path) -> None:
-    (home / "state/gate/digest.key").write_bytes(b"short")
-    assert "must have 32" in facts(warded(home, "check"))["digest key"]
-
-
-def test_check_names_a_ca_that_others_can_reach(home: Path) -> None:
-    (home / "state/ca").chmod(0o755)
-    assert "chmod 0700" in facts(warded(home, "check"))["CA"]
 
 
 def test_health_without_a_supervisor_is_6(home: Path) -> None:
@@ -199,18 +114,31 @@ def test_the_supervisor_holds_no_key_and_no_network_socket(gate: Gate) -> None:
 def test_profile_new_while_the_gate_runs_is_a_conflict(gate: Gate) -> None:
     done = warded(gate.home.path, "profile", "new", "late", "--scope", "observe:*")
     assert done.returncode == 5
+    assert "stop 'warded serve'" in done.stderr
+    assert "start it again" in done.stderr
     assert not (gate.home.path / "profile/late").exists()
     assert gate.home.warded("health").returncode == 0
 
 
-def test_check_beside_a_running_gate_says_so(gate: Gate) -> None:
-    assert facts(gate.home.warded("check"))["store"] == "ok in use by a running gate"
-
-
-def test_a_second_serve_is_refused(gate: Gate) -> None:
+def test_a_second_serve_is_a_conflict_and_harms_nothing(gate: Gate) -> None:
+    address = (gate.home.path / "run/address").read_text()
     done = warded(gate.home.path, "serve")
-    assert done.returncode == 1
-    assert "runs here already" in done.stderr
+    assert done.returncode == 5
+    assert f"runs here already, as process {gate.pid};" in done.stderr
+    assert (gate.home.path / "run/address").read_text() == address
+    assert gate.home.warded("health").returncode == 0
+
+
+def test_serve_on_a_store_that_another_gate_holds_is_a_conflict(
+    gate: Gate, new_home: NewHome
+) -> None:
+    other = new_home()
+    text = other.config.read_text()
+    other.config.write_text(f"{text}\nstore:\n  path: {gate.home.store}\n")
+    done = warded(other.path, "serve")
+    assert done.returncode == 5, done.stderr
+    assert "in use by process" in done.stderr.splitlines()[-1]
+    assert facts(warded(other.path, "check"))["store"].startswith("FAIL ")
 
 
 def replaced(gate: Gate, name: str, old: int) -> int:
