@@ -35,14 +35,16 @@ static wd_status apply_begin(wd_store *store, wd_store_job *job, wd_error *err)
 
 static wd_reject reject_of(const wd_call *call)
 {
+    const wd_error *error = &call->error;
+
     return (wd_reject){
-        .event = wd_rows_refusal_event(&call->error),
+        .event = wd_rows_refusal_event(error),
         .address = call->peer->address,
-        .reason = wd_reason_name(call->error.reason),
-        .detail = call->error.msg,
+        .reason = wd_reason_name(error->reason),
+        .detail = error->msg,
         .principal = wd_principal_uri(call->peer->principal),
         .token_id = call->token != NULL ? call->token->id : NULL,
-        .code = call->error.status,
+        .code = error->status,
     };
 }
 

@@ -195,7 +195,7 @@ static wd_step issue(void *self, wd_call *call, const Warded__V1__IssueRequest *
                      wd_error *err)
 {
     char bind[WD_URI_BYTES + 8];
-    wd_token_spec spec = {.kind = WD_TOKEN_DATA};
+    wd_token_spec spec = {.kind = WD_TOKEN_DATA, .audience = ""};
     int64_t now_ms = wd_store_now_ms(call->gate->store);
 
     (void)self;

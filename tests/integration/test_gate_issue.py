@@ -33,14 +33,14 @@ def boss(home: Home) -> Iterator[RawClient]:
         yield raw
 
 
-def ask(raw: RawClient, token: str | None = None, **fields: object) -> Reply:
+def ask(raw: RawClient, token: str | None = None, /, **fields: object) -> Reply:
     asked: dict[str, object] = {"name": "x", "scopes": ["observe:python_code"]}
     request = IssueRequest(**(asked | fields)).SerializeToString()
     said = {} if token is None else {"token": token}
     return raw.call("/warded.v1.Token/Issue", request, **said)
 
 
-def issue(raw: RawClient, token: str | None = None, **fields: object) -> IssueReply:
+def issue(raw: RawClient, token: str | None = None, /, **fields: object) -> IssueReply:
     reply = ask(raw, token, **fields)
     assert reply.code == 0, reply.message
     return IssueReply.FromString(reply.payload)
