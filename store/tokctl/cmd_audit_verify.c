@@ -29,15 +29,21 @@ static const char doc[] =
     "put "
     "in. A tail that was cut off, or a trail made anew from some row on, shows only "
     "against "
-    "heads kept elsewhere: every reply carries one, and clients keep them.\v"
+    "heads kept elsewhere: every reply carries one, and clients keep them. Of the "
+    "whole "
+    "trail, also that each token is what the trail says of it: none widened, put off, "
+    "brought back, put in or taken out.\v"
     "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n"
     "  tokctl audit verify -o jsonl | jq -r .head >>heads    # be a witness "
     "yourself\n\n"
     "Exit status 7: it does not verify; the first bad row is named.";
 
 static const wd_column sound_members[] = {
-    {"verifies", "ok", WD_COLUMN_TEXT}, {"rows", "rows", WD_COLUMN_TEXT},
-    {"head", "head", WD_COLUMN_TEXT},   {"witnessed", "witnessed", WD_COLUMN_TEXT},
+    {"verifies", "ok", WD_COLUMN_TEXT},
+    {"rows", "rows", WD_COLUMN_TEXT},
+    {"head", "head", WD_COLUMN_TEXT},
+    {"witnessed", "witnessed", WD_COLUMN_TEXT},
+    {"tokens", "tokens", WD_COLUMN_TEXT},
     {NULL, NULL, WD_COLUMN_TEXT},
 };
 
@@ -46,6 +52,7 @@ static const wd_column bad_members[] = {
     {"rows", "rows", WD_COLUMN_TEXT},
     {"head", "head", WD_COLUMN_TEXT},
     {"witnessed", "witnessed", WD_COLUMN_TEXT},
+    {"tokens", "tokens", WD_COLUMN_TEXT},
     {"first bad row", "bad_seq", WD_COLUMN_TEXT},
     {"fault", "fault", WD_COLUMN_TEXT},
     {NULL, NULL, WD_COLUMN_TEXT},
@@ -94,6 +101,8 @@ static const char *fault_name(wd_audit_fault fault)
         return "tail_cut";
     case WD_AUDIT_FORKED:
         return "forked";
+    case WD_AUDIT_TOKENS:
+        return "tokens";
     }
     return "unknown";
 }
@@ -105,12 +114,12 @@ static bool print(const wd_tokctl *ctl, const wd_audit_report *report, bool soun
     wd_hex((wd_span){report->head.hash, WD_AUDIT_HASH_BYTES}, hash);
     (void)snprintf(head, sizeof(head), "%llu %s", (unsigned long long)report->head.seq,
                    hash);
-    json_t *view =
-        json_pack("{s:b, s:I, s:s, s:I, s:s, s:I, s:I, s:s}", "ok", (int)sound, "rows",
-                  (json_int_t)report->rows, "head", head, "head_seq",
-                  (json_int_t)report->head.seq, "head_hash", hash, "witnessed",
-                  (json_int_t)report->n_witnessed, "bad_seq",
-                  (json_int_t)report->bad_seq, "fault", fault_name(report->fault));
+    json_t *view = json_pack(
+        "{s:b, s:I, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "ok", (int)sound, "rows",
+        (json_int_t)report->rows, "head", head, "head_seq",
+        (json_int_t)report->head.seq, "head_hash", hash, "witnessed",
+        (json_int_t)report->n_witnessed, "tokens", (json_int_t)report->n_tokens,
+        "bad_seq", (json_int_t)report->bad_seq, "fault", fault_name(report->fault));
     return wd_output_one(ctl->format, sound ? sound_members : bad_members, view);
 }
 

@@ -161,6 +161,29 @@ def test_claim_08_verify_names_the_first_bad_row(
     assert f"audit row {row} " in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE tokens SET revoked_ms = 0", "is live in the tokens table"),
+        ("UPDATE tokens SET scopes = 'observe:** token:**'", "its scopes"),
+        ("UPDATE tokens SET expires_ms = expires_ms + 100000", "its expires_ms"),
+        ("DELETE FROM tokens", "is gone from the tokens table"),
+    ],
+)
+def test_claim_08_verify_compares_the_tokens_with_the_trail(
+    store: Store, statement: str, words: str
+) -> None:
+    token_id, _ = store.issue()
+    store.tokctl("revoke", token_id)
+    assert store.json("audit", "verify")["tokens"] == 1
+    store.sql(statement)
+    done = store.tokctl("audit", "verify", "-o", "json", exit_status=INTEGRITY)
+    report = json.loads(done.stdout)
+    assert (report["ok"], report["fault"]) == (False, "tokens")
+    assert token_id in done.stderr
+    assert words in done.stderr
+
+
 def test_claim_08_two_swapped_rows_are_found(store: Store) -> None:
     store.rows("fill", "40")
     store.sql("UPDATE audit SET seq = -seq WHERE seq IN (20, 21)")
