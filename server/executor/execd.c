@@ -2,6 +2,7 @@
 
 #include "proto/c/clock.h"
 #include "server/control.h"
+#include "server/executor/uids.h"
 #include "server/log.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ wd_status wd_execd_init(wd_execd *execd, const wd_config *config, int control,
                         .control = control,
                         .canary_ms = canary_ms,
                         .next_fd = -1,
+                        .claim = -1,
                         .link = {.fd = -1},
                         .n_places = (unsigned)config->sandbox.slots};
     wd_queue_init(&execd->queue);
@@ -46,6 +48,8 @@ wd_status wd_execd_init(wd_execd *execd, const wd_config *config, int control,
         return wd_fail(err, WD_UNAVAILABLE,
                        "sandbox.mode external is not built yet; use mode namespaces");
     WD_TRY(check_layers(execd, err));
+    const wd_uid_range ids = {config->sandbox.uid_base, 2 * config->sandbox.slots};
+    WD_TRY(wd_uids_claim(ids, &execd->claim, err));
     WD_TRY(wd_slot_kit_new(config, &execd->kit, err));
     WD_TRY(wd_canary_new(config, &execd->canary, err));
     execd->places = calloc(execd->n_places, sizeof(*execd->places));
@@ -62,6 +66,8 @@ void wd_execd_done(wd_execd *execd)
     wd_queue_done(&execd->queue);
     if (execd->next_fd >= 0)
         (void)close(execd->next_fd);
+    if (execd->claim >= 0)
+        (void)close(execd->claim);
     wd_canary_free(execd->canary);
     wd_slot_kit_free(execd->kit);
     free(execd->places);

@@ -41,6 +41,7 @@ typedef struct wd_execd {
     const wd_config *config;
     int control;
     int64_t canary_ms; /* between canaries of a slot */
+    int claim;         /* of the slots' ids; -1: none yet */
     wd_slot_kit *kit;
     wd_canary *canary;
     wd_layer_state layers[WD_LAYER_COUNT];

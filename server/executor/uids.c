@@ -3,10 +3,13 @@
 #include "proto/c/cleanup.h"
 #include "server/executor/cgroup_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NSS_BYTES 16384
 
@@ -112,5 +115,37 @@ wd_status wd_uids_check(wd_uid_range range, const char *owner, wd_error *err)
     WD_TRY(check_subids(range, owner, err));
     for (uint64_t i = 0; i < range.count; i++)
         WD_TRY(check_id(range.base + i, err));
+    return WD_OK;
+}
+
+/* --- claim --------------------------------------------------------------------------- */
+
+static struct flock lock_of(wd_uid_range range, short type)
+{
+    return (struct flock){.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)range.base,
+                          .l_len = (off_t)range.count};
+}
+
+/* The file can't be opened for writing, so all locks are shared ones, which never
+ * conflict: each claimant sets its own and then asks who else could be in the way of a
+ * lock for writing. Of two at once, one or both are refused. */
+wd_status wd_uids_claim(wd_uid_range range, int *ret_fd, wd_error *err)
+{
+    WD_AUTO_FD int fd = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    struct flock own = lock_of(range, F_RDLCK);
+    struct flock other = lock_of(range, F_WRLCK);
+    if (fd < 0 || fcntl(fd, F_SETLK, &own) != 0 || fcntl(fd, F_GETLK, &other) != 0)
+        return wd_fail(err, WD_UNAVAILABLE, "uid-range: lock /proc/self/ns/user: %s",
+                       strerror(errno));
+    if (other.l_type != F_UNLCK)
+        return wd_fail(err, WD_UNAVAILABLE,
+                       "uid-range: %llu..%llu: process %d runs slots under some of "
+                       "these ids; give one of the two another sandbox.uid_base",
+                       (unsigned long long)range.base,
+                       (unsigned long long)(range.base + range.count - 1),
+                       (int)other.l_pid);
+    *ret_fd = WD_STEAL_FD(fd);
     return WD_OK;
 }

@@ -4,7 +4,7 @@
  * They must be nobody's: a process of an action can then harm no account, and the gate
  * can tell a connection from inside a sandbox by its uid.
  *
- * Threads: any.  Source: subuid(5), user_namespaces(7). */
+ * Threads: any.  Source: subuid(5), user_namespaces(7), fcntl(2) on record locks. */
 #ifndef WD_EXECUTOR_UIDS_H
 #define WD_EXECUTOR_UIDS_H
 
@@ -23,6 +23,12 @@ typedef struct wd_uid_range {
  * Errors: UNAVAILABLE "uid-range: ..." says which id collides with what */
 WD_MUST_USE wd_status wd_uids_check(wd_uid_range range, const char *owner,
                                     wd_error *err);
+
+/* Claim the range for as long as *ret_fd, the caller's, is open and this process lives:
+ * a record lock on the file of our user namespace, which every executor that numbers
+ * users as we do sees, in whatever mount namespace. No lock is inherited by a child.
+ * Errors: UNAVAILABLE "uid-range: ..." another process has claimed some of it */
+WD_MUST_USE wd_status wd_uids_claim(wd_uid_range range, int *ret_fd, wd_error *err);
 
 /* Whether a text of the form of /proc/self/uid_map maps the whole range. */
 bool wd_uids_mapped(wd_uid_range range, const char *map);

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.bait import Bait
-from tests.support.execd_client import Execd, write_home
+from tests.support.execd_client import SHARED_BASE, Execd, write_home
 from tests.support.jobs import Jobs
 
 
@@ -23,7 +23,7 @@ def bait(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bait]:
 @pytest.fixture(scope="session")
 def execd(tmp_path_factory: pytest.TempPathFactory, bait: Bait) -> Iterator[Execd]:
     """A ready executor, with a secret in its environment."""
-    home = write_home(tmp_path_factory.mktemp("home"))
+    home = write_home(tmp_path_factory.mktemp("home"), uid_base=SHARED_BASE)
     with Execd(home, env={"WARDED_TOKEN": bait.word}) as executor:
         executor.wait_ready()
         yield executor

@@ -25,7 +25,7 @@ class Counts:
     sockets: int
 
 
-def take(execd_pid: int, *, slots: int) -> Counts:
+def take(execd_pid: int, *, slots: int, uid_base: int = UID_BASE) -> Counts:
     """Count now. `slots`: whose uids to look for."""
     proc = Path(f"/proc/{execd_pid}")
     links = list(_links(proc / "fd"))
@@ -36,7 +36,7 @@ def take(execd_pid: int, *, slots: int) -> Counts:
             int(p)
             for p in (proc / "task" / str(execd_pid) / "children").read_text().split()
         ),
-        slot_processes=tuple(processes_of(range(UID_BASE, UID_BASE + 2 * slots))),
+        slot_processes=tuple(processes_of(range(uid_base, uid_base + 2 * slots))),
         descriptors=len(links),
         sockets=sum(link.startswith("socket:") for link in links),
     )

@@ -7,7 +7,7 @@ import pytest
 from tests.sandbox import counts
 from tests.sandbox.bait import Bait
 from tests.sandbox.payload import PRELUDE, Payload, load, problems
-from tests.support.execd_client import Execd
+from tests.support.execd_client import SHARED_BASE, Execd
 from tests.support.jobs import ENDED, Done, Jobs
 
 # Beside each attack: writes a file of its own and watches that it stays alone.
@@ -34,7 +34,7 @@ def is_hello(done: Done) -> bool:
 def test_claim_10_payload_is_held(
     payload: Payload, execd: Execd, jobs: Jobs, bait: Bait
 ) -> None:
-    before = counts.take(execd.pid, slots=2)
+    before = counts.take(execd.pid, slots=2, uid_base=SHARED_BASE)
     code = payload.code if payload.bare else PRELUDE + payload.code
     attack = jobs.submit(bait.fill(code, execd.pid), **payload.limits)
     jobs.wait_started(attack)
@@ -51,7 +51,7 @@ def test_claim_10_payload_is_held(
         assert (after.stdout, after.stderr) == (b"clean\n", b"")
     both = [jobs.submit("print('hello')") for _ in range(2)]
     assert all(is_hello(jobs.wait(job)) for job in both)
-    assert counts.take(execd.pid, slots=2) == before
+    assert counts.take(execd.pid, slots=2, uid_base=SHARED_BASE) == before
 
 
 def test_claim_10_there_are_eighty_payloads_and_each_names_layer_and_proof() -> None:

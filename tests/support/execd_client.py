@@ -20,8 +20,10 @@ from tests.support.jobs import ANSWER_S, ROOT, Jobs
 
 BUILD = Path(os.environ.get("WARDED_BUILD", ROOT / "build" / "asan"))
 
-# Not the default: another executor may run on this machine.
+# Not the default: another executor may run on this machine. SHARED_BASE is that of the
+# executor which all tests share, beside which others run.
 UID_BASE = 1879100000 + os.getpid() % 10000 * 64
+SHARED_BASE = UID_BASE + 16
 
 CONFIG = """\
 sandbox:
@@ -34,10 +36,12 @@ tools:
 """
 
 
-def write_home(home: Path, *, slots: int = 2, more: str = "") -> Path:
+def write_home(
+    home: Path, *, slots: int = 2, more: str = "", uid_base: int = UID_BASE
+) -> Path:
     """A home with a configuration; `more`: further lines below `sandbox:`."""
     (home / "run").mkdir(parents=True, exist_ok=True)
-    text = CONFIG.format(slots=slots, uid_base=UID_BASE, more=more)
+    text = CONFIG.format(slots=slots, uid_base=uid_base, more=more)
     (home / "warded.yaml").write_text(text)
     return home
 

@@ -11,6 +11,7 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import select
@@ -32,10 +33,15 @@ READY_S = 60.0
 STOP_S = 30.0
 LOOK_S = 0.02
 
+UID_BASE = re.compile(r"^ +uid_base: *(\d+)", re.MULTILINE)
+
 # What a sanitizer says before it ends a program.
 FINDING = re.compile(
     r"(ERROR|SUMMARY): (Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error:"
 )
+
+# Executors of one machine may not share ids: each home that serves gets its own.
+UID_BASES = itertools.count(1_900_000_000 + os.getpid() % 3500 * 64_000, 64)
 
 # Gates that run now: tests/conftest.py shows their logs beside a failure.
 RUNNING: list[Gate] = []
@@ -106,6 +112,19 @@ class Home:
         """Run `tokctl --home` of this home."""
         return run(program("tokctl"), "--home", self.path, *words, check=check)
 
+    def take_uids(self) -> range:
+        """The ids of its slots, at most; settings that name none get some."""
+        text = self.config.read_text()
+        if (named := UID_BASE.search(text)) is None:
+            setting = f"sandbox:\n  uid_base: {next(UID_BASES)}\n"
+            text = text.replace("\nsandbox:\n", f"\n{setting}", 1)
+            if setting not in text:
+                text += f"\n{setting}"
+            self.config.write_text(text)
+            named = UID_BASE.search(text)
+        assert named is not None
+        return range(int(named[1]), int(named[1]) + 64)
+
     def profile(self, name: str, *scopes: str, ttl: str = "1h") -> Path:
         """`warded profile new`: the gate must not run; the folder."""
         asked = [word for scope in scopes for word in ("--scope", scope)]
@@ -151,6 +170,10 @@ class Gate:
     def start(self) -> None:
         """Start it and wait until it listens; then tell the profiles where."""
         (self.home.path / "run/address").unlink(missing_ok=True)  # of a killed one
+        with contextlib.suppress(
+            OSError, UnicodeDecodeError
+        ):  # the gate says it better
+            self.home.take_uids()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._wrap, program("warded"), "--home", self.home.path, "serve"],

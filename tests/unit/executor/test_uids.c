@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -65,12 +67,48 @@ static void an_account_in_the_range_is_named(void **state)
                      WD_OK);
 }
 
+/* The status of a claim in another process. */
+static int claim_elsewhere(wd_uid_range range)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = -1;
+        wd_error error;
+        _exit(wd_uids_claim(range, &fd, &error));
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_claimed_id_is_refused_to_others(void **state)
+{
+    (void)state;
+    static const struct {
+        wd_uid_range range;
+        int status;
+    } cases[] = {
+        {{2000000100, 6}, WD_UNAVAILABLE}, {{2000000105, 6}, WD_UNAVAILABLE},
+        {{2000000095, 6}, WD_UNAVAILABLE}, {{2000000090, 40}, WD_UNAVAILABLE},
+        {{2000000102, 1}, WD_UNAVAILABLE}, {{2000000106, 6}, WD_OK},
+        {{2000000094, 6}, WD_OK},          {{4294900000, 6}, WD_OK},
+    };
+    int fd = -1;
+    wd_error error;
+    assert_int_equal(wd_uids_claim((wd_uid_range){2000000100, 6}, &fd, &error), WD_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(claim_elsewhere(cases[i].range), cases[i].status);
+    (void)close(fd);
+    assert_int_equal(claim_elsewhere(cases[0].range), WD_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_must_lie_in_one_line_of_the_map),
         cmocka_unit_test(a_line_of_another_owner_must_not_overlap),
         cmocka_unit_test(an_account_in_the_range_is_named),
+        cmocka_unit_test(a_claimed_id_is_refused_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
