@@ -7,11 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A ceiling for address space: far above the memory limit, which is what counts. */
 #define ADDRESS_BYTES  (4ULL << 30)
 #define ADDRESS_FACTOR 8
+
+/* Seen from the folder of this program; `warded check` is not in that of execd. The last
+ * is looked for first, the first is named where there is none. */
+static const char *const slot_places[] = {"warded-slot",
+                                          "../libexec/warded/warded-slot"};
 
 wd_status wd_slot_program(char ret_path[PATH_MAX], wd_error *err)
 {
@@ -22,11 +28,13 @@ wd_status wd_slot_program(char ret_path[PATH_MAX], wd_error *err)
     ret_path[size] = '\0';
     char *slash = strrchr(ret_path, '/');
     size_t room = PATH_MAX - (size_t)(slash + 1 - ret_path);
-    (void)snprintf(slash + 1, room, "warded-slot");
-    if (access(ret_path, X_OK) != 0)
-        return wd_fail(err, WD_UNAVAILABLE, "descriptors: %s: %s; install it there",
-                       ret_path, strerror(errno));
-    return WD_OK;
+    for (size_t i = sizeof(slot_places) / sizeof(slot_places[0]); i-- > 0;) {
+        (void)snprintf(slash + 1, room, "%s", slot_places[i]);
+        if (access(ret_path, X_OK) == 0)
+            return WD_OK;
+    }
+    return wd_fail(err, WD_UNAVAILABLE, "descriptors: %s: %s; install it there",
+                   ret_path, strerror(errno));
 }
 
 /* --- roots ----------------------------------------------------------------------------- */
@@ -111,6 +119,15 @@ wd_status wd_slot_spec_fill(const wd_config *config, unsigned index,
     return WD_OK;
 }
 
+/* Remove what a killed executor left. What it ran dies at its death, and for a moment
+ * more its cgroups can't be removed: not longer than this, one may be stuck for good. */
+static void sweep(const wd_cgroup_tree *tree)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    for (unsigned tries = 100; wd_cgroup_sweep(tree) > 0 && tries > 0; tries--)
+        (void)nanosleep(&pause, NULL);
+}
+
 /* --- kit ------------------------------------------------------------------------------- */
 
 static wd_status open_kit(wd_slot_kit *kit, wd_error *err)
@@ -123,7 +140,7 @@ static wd_status open_kit(wd_slot_kit *kit, wd_error *err)
     WD_TRY(wd_filter_build(&kit->filter_fd, err));
     WD_TRY(wd_cgroup_find(&kit->cgroups, err));
     WD_TRY(wd_cgroup_enable(&kit->cgroups, err));
-    (void)wd_cgroup_sweep(&kit->cgroups);
+    sweep(&kit->cgroups);
     return WD_OK;
 }
 
