@@ -201,10 +201,13 @@ static bool grow_heap(wd_call_ids *ids)
     return true;
 }
 
+/* Others that have many ids take no room from one who has few. */
 static bool over(const wd_call_ids *ids)
 {
-    return ids->count >= ids->capacity ||
-           (ids->total != NULL && atomic_load(ids->total) >= WD_CALL_IDS_ALL);
+    if (ids->count >= ids->capacity)
+        return true;
+    return ids->count >= WD_CALL_IDS_OWN && ids->total != NULL &&
+           atomic_load(ids->total) >= WD_CALL_IDS_ALL;
 }
 
 /* From now on nothing that is as old as this one is taken. */

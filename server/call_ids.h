@@ -24,6 +24,7 @@
 
 #define WD_CALL_IDS_EACH 262144U  /* of one principal */
 #define WD_CALL_IDS_ALL  1048576U /* of all principals */
+#define WD_CALL_IDS_OWN  4096U    /* of one, also when all together have that many */
 
 typedef enum wd_claim {
     WD_CLAIM_OK,      /* new: it is the caller's now */

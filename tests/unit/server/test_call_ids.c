@@ -301,6 +301,24 @@ static void what_finds_no_room_at_start_is_not_run_again(void **state)
     assert_int_equal(claim(ids, restored[CAPACITY]), WD_CLAIM_EXPIRED);
 }
 
+/* Others have filled the whole, and may be gone for good. */
+static void claim_07_who_has_few_ids_has_room_whatever_others_hold(void **state)
+{
+    atomic_size_t total = WD_CALL_IDS_ALL;
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, &total);
+    id first = at(NOW - 1000);
+
+    (void)state;
+    assert_int_equal(claim(ids, first), WD_CLAIM_OK);
+    wd_call_ids_end(ids, first.bytes);
+    for (size_t i = 1; i < WD_CALL_IDS_OWN; i++)
+        assert_int_equal(claim(ids, at(NOW)), WD_CLAIM_OK);
+    assert_int_equal(claim(ids, first), WD_CLAIM_ENDED);
+    assert_int_equal(claim(ids, at(NOW)), WD_CLAIM_OK); /* evicts its own oldest */
+    assert_int_equal(claim(ids, first), WD_CLAIM_EXPIRED);
+    assert_int_equal(claim(ids, at(NOW)), WD_CLAIM_FULL); /* all of its others run */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +334,7 @@ int main(void)
         cmocka_unit_test(claim_07_chosen_ids_cost_no_more_than_drawn_ones),
         cmocka_unit_test(claim_07_ids_that_expire_together_are_dropped_a_few_at_a_time),
         cmocka_unit_test(chosen_ids_are_restored_in_a_few_looks_each),
+        cmocka_unit_test(claim_07_who_has_few_ids_has_room_whatever_others_hold),
         cmocka_unit_test(what_finds_no_room_at_start_is_not_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
