@@ -51,13 +51,13 @@ void wd_inflight_add(wd_inflight *table, wd_live *live)
 
 void wd_inflight_remove(wd_inflight *table, wd_live *live)
 {
-    if (live->next == NULL)
-        return;
     (void)pthread_mutex_lock(&table->lock);
-    live->prev->next = live->next;
-    live->next->prev = live->prev;
-    live->next = live->prev = NULL;
-    table->count--;
+    if (live->next != NULL) { /* a neighbour that leaves writes it too */
+        live->prev->next = live->next;
+        live->next->prev = live->prev;
+        live->next = live->prev = NULL;
+        table->count--;
+    }
     (void)pthread_mutex_unlock(&table->lock);
 }
 

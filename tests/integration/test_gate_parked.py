@@ -118,7 +118,7 @@ def test_claim_07_a_client_that_vanishes_has_its_grace(
         gone.close()
         while stub.count().cancelled == 0:
             assert time.monotonic() < cut + grace_s + PATIENCE_S
-        assert time.monotonic() - cut >= grace_s
+        assert time.monotonic() - cut > grace_s - 0.001  # it counts whole ms
         with RawClient(home.path / "profile/client1") as other:
             while health(other).in_flight > 1:
                 pass

@@ -12,6 +12,7 @@ from tests.runner.lints import LintSuite
 from tests.runner.model import BUILD, Result, Suite, matches
 from tests.runner.progress import Progress
 from tests.runner.pytests import PytestSuite
+from tests.runner.races import RaceSuite
 from tests.runner.unit import UnitSuite
 
 
@@ -30,13 +31,15 @@ def suites_for(
     """The kinds of tests that the patterns can mean."""
     lints: tuple[str, Suite] = ("lint", LintSuite(progress.doing))
     fuzz: tuple[str, Suite] = ("fuzz", FuzzSuite(progress.doing, long=long))
-    for alone in (lints, fuzz):
+    races: tuple[str, Suite] = ("race", RaceSuite(progress.doing, long=long))
+    for alone in (lints, fuzz, races):
         if patterns and all(p.startswith(alone[0]) for p in patterns):
             return [alone]
     return [
         lints,
         ("unit", UnitSuite(progress.doing)),
         ("python", PytestSuite(progress.doing, long=long)),
+        races,
         fuzz,
     ]
 
