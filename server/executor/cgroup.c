@@ -56,6 +56,8 @@ static uint64_t start_of(long pid)
     if (!wd_cgroup_file_read(folder, "stat", stat, sizeof(stat)))
         return 0;
     char *field = strrchr(stat, ')');
+    if (field != NULL && strncmp(field, ") Z", 3) == 0)
+        return 0; /* dead; whoever should reap it may never do */
     for (int i = 2; field != NULL && i < 22; i++)
         field = strchr(field + 1, ' ');
     return field != NULL ? strtoull(field, NULL, 10) : 0;
