@@ -75,8 +75,3 @@ void wd_pipeline_resume(wd_call *call, wd_step step, const wd_error *err)
     call->stage++;
     run(call);
 }
-
-const char *wd_pipeline_stage_name(size_t index)
-{
-    return index < N_STAGES ? stages[index].name : NULL;
-}

@@ -17,7 +17,4 @@ void wd_pipeline_start(wd_call *call);
  * is read when it is not NEXT. *Takes* the call. */
 void wd_pipeline_resume(wd_call *call, wd_step step, const wd_error *err);
 
-/* Name of stage `index`, for logs and docs; NULL past the last. */
-const char *wd_pipeline_stage_name(size_t index);
-
 #endif

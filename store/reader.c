@@ -69,11 +69,6 @@ void wd_reader_set_deadline(wd_reader *reader, int64_t mono_ms)
                              reader);
 }
 
-const char *wd_reader_chain_id(const wd_reader *reader)
-{
-    return reader->chain_id;
-}
-
 int64_t wd_reader_highest_ms(const wd_reader *reader)
 {
     char kept[24];

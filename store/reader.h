@@ -26,9 +26,6 @@ WD_DEFINE_AUTO(wd_reader, wd_reader_close)
  * DEADLINE_EXCEEDED / RUN_TIMEOUT, also while no row comes. 0: no deadline. */
 void wd_reader_set_deadline(wd_reader *reader, int64_t mono_ms);
 
-/* The chain's id, a UUID in text. Belongs to the reader. */
-const char *wd_reader_chain_id(const wd_reader *reader);
-
 /* The highest wall time that the store has kept, Unix milliseconds: with the clock,
  * whichever is later decides what has expired. */
 int64_t wd_reader_highest_ms(const wd_reader *reader);

@@ -78,11 +78,6 @@ bool wd_frame_next(wd_frame_reader *reader, wd_span *ret_frame)
     return true;
 }
 
-bool wd_frame_empty(const wd_frame_reader *reader)
-{
-    return reader->waiting.size == reader->taken;
-}
-
 static void write_length(uint8_t head[WD_FRAME_HEAD_BYTES], size_t length)
 {
     for (size_t i = 0; i < WD_FRAME_HEAD_BYTES; i++)

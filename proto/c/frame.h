@@ -38,9 +38,6 @@ WD_MUST_USE wd_status wd_frame_feed(wd_frame_reader *reader, wd_span bytes,
 /* The next whole frame; valid until the next call with this reader. false: none yet. */
 WD_MUST_USE bool wd_frame_next(wd_frame_reader *reader, wd_span *ret_frame);
 
-/* Whether the stream may end here: nothing of a frame is waiting. */
-bool wd_frame_empty(const wd_frame_reader *reader);
-
 /* Appends one frame with `message` in it.
  * Errors: TOO_LARGE (above max_bytes; `out` is unchanged), CAPACITY (out of memory). */
 WD_MUST_USE wd_status wd_frame_append(wd_buffer *out, const ProtobufCMessage *message,

@@ -69,9 +69,6 @@ typedef struct wd_service_info {
     size_t n_methods;
 } wd_service_info;
 
-/* The method of that path, or NULL. A plain search: for tests and small tables. */
-const wd_method *wd_service_find(const wd_service_info *service, const char *path);
-
 /* What a thunk answers when the server left a handler NULL: refuses with NOT_BUILT. */
 wd_step wd_method_unserved(const char *path, wd_error *err);
 

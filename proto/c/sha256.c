@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <mbedtls/base64.h>
 #include <mbedtls/constant_time.h>
 #include <mbedtls/md.h>
 #include <mbedtls/platform_util.h>
@@ -124,23 +123,4 @@ bool wd_hex_parse(const char *text, uint8_t *ret_data, size_t size)
         ret_data[i] =
             (uint8_t)(digit_value(text[2 * i]) << 4 | digit_value(text[2 * i + 1]));
     return true;
-}
-
-void wd_base64(wd_span data, char *ret_text)
-{
-    size_t written = 0;
-    int failed =
-        mbedtls_base64_encode((unsigned char *)ret_text, WD_BASE64_BYTES(data.size),
-                              &written, data.data, data.size);
-    WD_ASSERT(failed == 0);
-    ret_text[written] = '\0';
-}
-
-bool wd_base64_parse(const char *text, uint8_t *ret_data, size_t capacity,
-                     size_t *ret_size)
-{
-    if (text == NULL || strchr(text, '\n') != NULL || strchr(text, ' ') != NULL)
-        return false; /* mbedTLS would skip them */
-    return mbedtls_base64_decode(ret_data, capacity, ret_size,
-                                 (const unsigned char *)text, strlen(text)) == 0;
 }

@@ -1,7 +1,7 @@
 /* sha256.h - the one door of the shared code to mbedTLS: digests, text forms, secrets.
  *
  * Threads: any; a wd_sha256 has one owner at a time.  Owns: nothing.
- * Source:  FIPS 180-4, RFC 2104, RFC 4648. */
+ * Source:  FIPS 180-4, RFC 2104. */
 #ifndef WD_SHA256_H
 #define WD_SHA256_H
 
@@ -14,8 +14,6 @@
 #include "proto/c/status.h"
 
 #define WD_SHA256_HEX_BYTES 65U /* 64 digits and the NUL */
-/* Text of `size` bytes in base64, with padding and the NUL. */
-#define WD_BASE64_BYTES(size) (4U * (((size) + 2U) / 3U) + 1U)
 
 /* A running digest: embed it, no clean-up needed. Holds no pointer, may be copied. */
 typedef struct wd_sha256 {
@@ -46,11 +44,5 @@ void wd_wipe(void *data, size_t size);
 void wd_hex(wd_span data, char *ret_text);
 /* The reverse: `text` must be exactly 2 * size digits, either case. */
 WD_MUST_USE bool wd_hex_parse(const char *text, uint8_t *ret_data, size_t size);
-
-/* RFC 4648 alphabet with padding and a NUL: `ret_text` holds WD_BASE64_BYTES(size). */
-void wd_base64(wd_span data, char *ret_text);
-/* The reverse; at most `capacity` bytes. false: not base64, or longer than that. */
-WD_MUST_USE bool wd_base64_parse(const char *text, uint8_t *ret_data, size_t capacity,
-                                 size_t *ret_size);
 
 #endif

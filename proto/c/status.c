@@ -57,12 +57,6 @@ wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)
     return status;
 }
 
-static const char *const status_texts[] = {
-#define X(name, number, text) [number] = (text),
-    WD_STATUS_MAP(X)
-#undef X
-};
-
 /* By number; [0] is WD_REASON_NONE. */
 static const struct {
     const char *name;
@@ -74,13 +68,6 @@ static const struct {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-const char *wd_status_text(wd_status status)
-{
-    if ((size_t)status >= COUNT(status_texts) || status_texts[status] == NULL)
-        return "unknown status";
-    return status_texts[status];
-}
 
 const char *wd_reason_name(wd_reason reason)
 {

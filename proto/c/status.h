@@ -112,9 +112,6 @@ wd_status wd_fail(wd_error *err, wd_status status, const char *fmt, ...)
 wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Static English text; never NULL, also for an unknown number. */
-const char *wd_status_text(wd_status status);
-
 /* "TOKEN_MISSING"; "NONE" for 0, "UNKNOWN" for a number that no reason has. */
 const char *wd_reason_name(wd_reason reason);
 

@@ -64,11 +64,4 @@ const char *wd_ca_pem(const wd_ca *ca);
 WD_MUST_USE wd_status wd_ca_issue(const wd_ca *ca, const wd_leaf_spec *spec,
                                   wd_pem_pair *ret, wd_error *err);
 
-/* The same into two files: key 0600, certificate 0644, both O_EXCL.
- * Errors: as wd_ca_issue and wd_ca_save. A key whose certificate could not be written
- *         is removed again. */
-WD_MUST_USE wd_status wd_ca_issue_files(const wd_ca *ca, const wd_leaf_spec *spec,
-                                        const char *key_path, const char *cert_path,
-                                        wd_error *err);
-
 #endif

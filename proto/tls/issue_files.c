@@ -72,15 +72,3 @@ wd_status wd_ca_load(const char *dir, wd_ca **ret, wd_error *err)
                ? WD_OK
                : wd_fail(err, status, "%s with %s: %s", cert_path, key_path, why.msg);
 }
-
-wd_status wd_ca_issue_files(const wd_ca *ca, const wd_leaf_spec *spec,
-                            const char *key_path, const char *cert_path, wd_error *err)
-{
-    wd_pem_pair pair = {NULL, NULL};
-    wd_status status;
-
-    WD_TRY(wd_ca_issue(ca, spec, &pair, err));
-    status = write_pair(&pair, key_path, cert_path, err);
-    wd_pem_pair_done(&pair);
-    return status;
-}

@@ -39,11 +39,10 @@ static void frames_arrive_in_any_cut(void **state)
                 assert_true(job_of(frame) == next * next * next);
         }
         assert_int_equal(next, 40);
-        assert_true(wd_frame_empty(reader));
     }
 }
 
-static void a_frame_cut_off_is_told(void **state)
+static void a_frame_cut_off_is_none(void **state)
 {
     (void)state;
     WD_AUTO_BUFFER stream = WD_BUFFER_INIT;
@@ -51,11 +50,9 @@ static void a_frame_cut_off_is_told(void **state)
     for (size_t size = 1; size < stream.size; size++) {
         WD_AUTO(wd_frame_reader) *reader = wd_frame_reader_new(64);
         wd_span frame;
-        assert_true(wd_frame_empty(reader));
         assert_int_equal(wd_frame_feed(reader, (wd_span){stream.data, size}, NULL),
                          WD_OK);
         assert_false(wd_frame_next(reader, &frame));
-        assert_false(wd_frame_empty(reader));
     }
 }
 
@@ -106,7 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_arrive_in_any_cut),
-        cmocka_unit_test(a_frame_cut_off_is_told),
+        cmocka_unit_test(a_frame_cut_off_is_none),
         cmocka_unit_test(a_length_above_the_limit_is_refused_at_once),
         cmocka_unit_test(a_message_above_the_limit_is_not_written),
     };

@@ -84,43 +84,6 @@ static void hex_reads_only_hex(void **state)
     assert_memory_equal(bytes, "\x00\xAB\xFF", 3);
 }
 
-static void base64_is_that_of_rfc_4648(void **state)
-{
-    (void)state;
-    static const struct {
-        wd_span data;
-        const char *text;
-    } cases[] = {{BYTES(""), ""},
-                 {BYTES("f"), "Zg=="},
-                 {BYTES("fo"), "Zm8="},
-                 {BYTES("foo"), "Zm9v"},
-                 {BYTES("foob"), "Zm9vYg=="},
-                 {BYTES("\xFB\xFF"), "+/8="}};
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char text[WD_BASE64_BYTES(4)];
-        wd_base64(cases[i].data, text);
-        assert_string_equal(text, cases[i].text);
-        uint8_t bytes[4];
-        size_t size = 9;
-        assert_true(wd_base64_parse(text, bytes, sizeof(bytes), &size));
-        assert_int_equal(size, cases[i].data.size);
-    }
-}
-
-static void base64_refuses_the_rest(void **state)
-{
-    (void)state;
-    static const char *const refused[] = {"Z",    "Zg",       "Zg=",    "Zg=x",
-                                          "Z===", "Zg==Zg==", "Zm9v\n", "Zm 9v",
-                                          "Zm9-", "Zm9vYmFy"};
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        print_message("  %s\n", refused[i]);
-        uint8_t bytes[4];
-        size_t size = 0;
-        assert_false(wd_base64_parse(refused[i], bytes, sizeof(bytes), &size));
-    }
-}
-
 static void equality_randomness_and_wiping(void **state)
 {
     (void)state;
@@ -146,8 +109,6 @@ int main(void)
         cmocka_unit_test(parts_give_the_digest_of_the_whole),
         cmocka_unit_test(macs_are_those_of_rfc_4231),
         cmocka_unit_test(hex_reads_only_hex),
-        cmocka_unit_test(base64_is_that_of_rfc_4648),
-        cmocka_unit_test(base64_refuses_the_rest),
         cmocka_unit_test(equality_randomness_and_wiping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

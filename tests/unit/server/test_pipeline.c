@@ -240,14 +240,6 @@ static void claim_09_a_failed_assertion_ends_the_process(void **state)
     }
 }
 
-static void every_stage_has_a_name(void **state)
-{
-    (void)state;
-    assert_string_equal(wd_pipeline_stage_name(0), "wire");
-    assert_string_equal(wd_pipeline_stage_name(8), "reply");
-    assert_null(wd_pipeline_stage_name(9));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,7 +249,6 @@ int main(void)
         cmocka_unit_test(the_first_failure_is_kept),
         cmocka_unit_test(a_parked_call_is_not_touched_until_it_is_resumed),
         cmocka_unit_test(claim_09_a_failed_assertion_ends_the_process),
-        cmocka_unit_test(every_stage_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,20 @@ static void a_ca_key_that_others_read_is_refused(void **state)
     assert_non_null(strstr(err.msg, "chmod"));
 }
 
+static wd_status issue_files(const wd_ca *ca, const wd_leaf_spec *spec, const char *key,
+                             const char *cert, wd_error *err)
+{
+    wd_pem_pair pair = {NULL, NULL};
+    wd_status status = wd_ca_issue(ca, spec, &pair, err);
+
+    if (status == WD_OK)
+        status = wd_pem_file_write(key, true, pair.key, err);
+    if (status == WD_OK)
+        status = wd_pem_file_write(cert, false, pair.cert, err);
+    wd_pem_pair_done(&pair);
+    return status;
+}
+
 static void a_leaf_goes_into_two_files(void **state)
 {
     folder *f = *state;
@@ -99,10 +113,9 @@ static void a_leaf_goes_into_two_files(void **state)
     wd_tls_files files = {.ca = at(f, 2, "ca.pem"), .cert = cert, .key = key};
     wd_error err;
 
-    OK(wd_ca_issue_files(ca, &spec, key, cert, &err), err);
+    OK(issue_files(ca, &spec, key, cert, &err), err);
     assert_int_equal(mode_of(key), 0600);
     assert_int_equal(mode_of(cert), 0644);
-    REFUSED(wd_ca_issue_files(ca, &spec, key, cert, &err), WD_FAILED_PRECONDITION);
     REFUSED(wd_tls_credentials_load(&files, &credentials, &err), WD_NOT_FOUND);
     assert_non_null(strstr(err.msg, "warded init"));
     OK(wd_pem_file_write(files.ca, false, wd_ca_pem(ca), &err), err);
@@ -112,17 +125,16 @@ static void a_leaf_goes_into_two_files(void **state)
     REFUSED(wd_tls_credentials_check(credentials, true, &err), WD_FAILED_PRECONDITION);
 }
 
-static void a_certificate_without_room_leaves_no_key(void **state)
+static void a_ca_without_room_leaves_no_key(void **state)
 {
     folder *f = *state;
     WD_AUTO(wd_ca) *ca = test_ca("Test CA");
-    wd_leaf_spec spec = client_spec();
-    const char *key = at(f, 0, "key.pem");
     wd_error err;
 
-    REFUSED(wd_ca_issue_files(ca, &spec, key, at(f, 1, "no/cert.pem"), &err),
-            WD_NOT_FOUND);
-    assert_int_equal(access(key, F_OK), -1);
+    assert_int_equal(mkdir(at(f, 0, WD_CA_CERT_FILE), 0700), 0);
+    REFUSED(wd_ca_save(ca, f->dir, &err), WD_FAILED_PRECONDITION);
+    assert_int_equal(access(at(f, 1, WD_CA_KEY_FILE), F_OK), -1);
+    assert_int_equal(rmdir(at(f, 0, WD_CA_CERT_FILE)), 0);
 }
 
 static void claim_04_a_key_readable_by_others_is_refused(void **state)
@@ -184,7 +196,7 @@ static void what_is_no_pem_is_named(void **state)
     wd_error err;
 
     for (size_t i = 0; i < 3; i++) {
-        OK(wd_ca_issue_files(ca, &spec, path[2], path[1], &err), err);
+        OK(issue_files(ca, &spec, path[2], path[1], &err), err);
         OK(wd_pem_file_write(path[0], false, wd_ca_pem(ca), &err), err);
         overwrite(path[i], "not a PEM\n");
         REFUSED(wd_tls_credentials_load(&files, &credentials, &err),
@@ -272,7 +284,7 @@ int main(void)
         IN_FOLDER(a_ca_is_written_once_and_read_again),
         IN_FOLDER(a_ca_key_that_others_read_is_refused),
         IN_FOLDER(a_leaf_goes_into_two_files),
-        IN_FOLDER(a_certificate_without_room_leaves_no_key),
+        IN_FOLDER(a_ca_without_room_leaves_no_key),
         IN_FOLDER(claim_04_a_key_readable_by_others_is_refused),
         IN_FOLDER(claim_04_missing_credentials_are_named),
         IN_FOLDER(what_is_no_pem_is_named),
