@@ -251,12 +251,6 @@ static void set_nng_threads(void)
     nng_init_set_parameter(NNG_INIT_NUM_RESOLVER_THREADS, HELPER_THREADS);
 }
 
-/* Longer messages end their connection; slightly oversize ones get their TOO_LARGE. */
-static size_t most_bytes(const wd_config *config)
-{
-    return config->limits.frame_bytes + WD_FRAME_SLACK_BYTES;
-}
-
 static wd_status open_tls(wd_listener *listener, wd_error *err)
 {
     const wd_config *config = listener->gate->config;
@@ -264,7 +258,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
         .on_reject = rejected,
         .arg = listener,
         .request_bytes = config->limits.request_bytes,
-        .frame_bytes = most_bytes(config),
+        .frame_bytes = config->limits.frame_bytes + WD_FRAME_SLACK_BYTES,
     };
 
     if (config->sandbox.mode == WD_SANDBOX_NAMESPACES) {
@@ -279,7 +273,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
 
 static wd_status open_socket(wd_listener *listener, wd_error *err)
 {
-    size_t most = most_bytes(listener->gate->config);
+    size_t most = listener->gate->config->limits.frame_bytes + WD_FRAME_SLACK_BYTES;
     int code = nng_rep0_open(&listener->socket);
 
     if (code != 0)

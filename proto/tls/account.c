@@ -242,10 +242,10 @@ wd_tls_charge wd_tls_account_charge(wd_tls_account *account, uint64_t bytes)
     wd_tls_charge answer = WD_TLS_CHARGED;
 
     lock(ledger);
-    if (!fits(ledger->used, bytes, ledger->budget)) {
-        answer = WD_TLS_OVER_BUDGET;
-    } else if (!fits(account->share->used, bytes, ledger->budget / WD_SHARES)) {
+    if (!fits(account->share->used, bytes, ledger->budget / WD_SHARES)) {
         answer = WD_TLS_OVER_SHARE;
+    } else if (!fits(ledger->used, bytes, ledger->budget)) {
+        answer = WD_TLS_OVER_BUDGET;
     } else {
         add(account, bytes);
         account->held += bytes;

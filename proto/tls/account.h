@@ -26,8 +26,8 @@ typedef struct wd_tls_account wd_tls_account;
 
 typedef enum wd_tls_charge {
     WD_TLS_CHARGED = 0,
+    WD_TLS_OVER_SHARE,  /* of the principal; asked first, for it is its own doing */
     WD_TLS_OVER_BUDGET, /* of all */
-    WD_TLS_OVER_SHARE,  /* of the principal */
 } wd_tls_charge;
 
 /* NULL: no memory. */

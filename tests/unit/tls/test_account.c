@@ -18,8 +18,8 @@ static void a_share_is_a_quarter_to_the_byte(void **state)
                  {SHARE, WD_TLS_CHARGED},
                  {SHARE + 1, WD_TLS_OVER_SHARE},
                  {BUDGET, WD_TLS_OVER_SHARE},
-                 {BUDGET + 1, WD_TLS_OVER_BUDGET},
-                 {UINT64_MAX, WD_TLS_OVER_BUDGET}};
+                 {BUDGET + 1, WD_TLS_OVER_SHARE},
+                 {UINT64_MAX, WD_TLS_OVER_SHARE}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
