@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,9 +72,7 @@ def addresses() -> list[str]:
 
 
 @pytest.fixture(params=["127.0.0.1", "0.0.0.0"], ids=["loopback", "everywhere"])
-def gate(
-    new_home: NewHome, new_gate: NewGate, request: pytest.FixtureRequest
-) -> Iterator[Gate]:
+def gate(new_home: NewHome, new_gate: NewGate, request: pytest.FixtureRequest) -> Gate:
     home = new_home()
     base = f"uid_base: {home.take_uids().start}\n"
     text = home.config.read_text().replace("127.0.0.1:0", f"{request.param}:0")

@@ -26,10 +26,9 @@ static bool probing;
 #define LEFT "memory"
 #elif defined(WITHOUT_CGROUP_PIDS)
 #define LEFT "pids"
-#else
-#define LEFT NULL
 #endif
 
+#ifdef LEFT
 static bool write_to(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -71,14 +70,20 @@ static void leave_leaf(const char *controller)
     if (file != NULL)
         (void)fclose(file);
 }
+#endif
 
 __attribute__((constructor)) static void look_at_arguments(int argc, char **argv)
 {
     (void)argv;
     probing = argc > 1;
-    if (LEFT != NULL && !probing)
+#ifdef LEFT
+    if (!probing)
         leave_leaf(LEFT);
+#endif
 }
+
+/* The names are the linker's. NOLINTBEGIN(bugprone-reserved-identifier,
+ * cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
 /* --- walls that are one call -------------------------------------------------------- */
 
@@ -231,3 +236,6 @@ long __wrap_syscall(long number, ...)
     return result;
 }
 #endif
+
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,
+ * readability-identifier-naming) */

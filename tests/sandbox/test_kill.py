@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -68,7 +68,7 @@ def ready(execd: Execd) -> Jobs:
 
 
 def test_claim_11_a_cancelled_fork_bomb_is_dead_soon_and_its_output_kept(
-    own: Execd, record_property: pytest.RecordProperty
+    own: Execd, record_property: Callable[[str, object], None]
 ) -> None:
     jobs = ready(own)
     before = take(own.pid, slots=2)

@@ -56,7 +56,7 @@ def test_claim_10_no_word_passes_by_locks_of_shared_files(jobs: Jobs) -> None:
         """
     sent, received = both(jobs, send, receive)
     assert sent == b"here\n"
-    assert received == f"{bytes(9)}\nhere\n".encode()
+    assert received == f"{bytes(9)!r}\nhere\n".encode()
 
 
 def test_claim_10_nobody_hears_what_another_opens(jobs: Jobs) -> None:

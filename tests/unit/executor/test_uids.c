@@ -74,7 +74,7 @@ static int claim_elsewhere(wd_uid_range range)
     if (pid == 0) {
         int fd = -1;
         wd_error error;
-        _exit(wd_uids_claim(range, &fd, &error));
+        _exit((int)wd_uids_claim(range, &fd, &error));
     }
     int status = -1;
     assert_int_equal(waitpid(pid, &status, 0), pid);
