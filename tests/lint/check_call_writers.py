@@ -4,9 +4,11 @@
 server/call.h groups the fields of struct wd_call under comments "set by NAME"; only
 server/NAME.c, server/NAME_stage.c or a file of server/NAME/ may assign them, whole or
 in part, or take their address where the line does not say const. (Elements of an array
-that a field points to are not the field.) That keeps the pipeline one-way. Fields
-before the first such comment are set where the call is made (call.c); those under "of
-the queues" by whoever gives the call away.
+that a field points to are not the field.) That keeps the pipeline one-way. A call is
+whatever a file or a header of server/ declares as one, by whatever name, and what is
+cast to one; to overwrite it whole is call.c's alone. Fields before the first such
+comment are set where the call is made (call.c); those under "of the queues" by whoever
+gives the call away.
 """
 
 from __future__ import annotations
@@ -23,10 +25,15 @@ GROUP = re.compile(r"/\* (?:set by ([\w, ]+)|of the queues)")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 FIELD = re.compile(r"\*?(\w+)(?:\[[^\]]*\])*(?:\s*:\s*\d+)?\s*[;,]")
 FUNCTION_FIELD = re.compile(r"\(\*(\w+)\)\([^;]*\);")
-WRITE = re.compile(r"\bcall->(\w+)[\w.\[\]]*\s*(?:[-+|&^*/]?=(?!=)|\+\+|--)")
-STEP = re.compile(r"(?:\+\+|--)call->(\w+)")
+DECLARED = re.compile(
+    r"\bwd_call (?:const )?([*\s]*(?:const )?\w+(?:, \*\w+)*)\b(?!\()"
+)
+CAST = (
+    r"\(\s*\(\s*(?:struct )?wd_call \*\s*\)[^;{}]*?\)"
+    r"|WD_CONTAINER\([^;{}]*?\bwd_call\b[^;{}]*?\)"
+)
 ANYONE = "whoever holds the call"
-ADDRESS = re.compile(r"(?<!&)&call->(\w+)\b(?!\[|[\w.]*->)")
+WHOLE = "*"  # in place of a field
 
 
 def fields_of(body: str) -> list[str]:
@@ -50,13 +57,41 @@ def owners(call_h: str) -> dict[str, set[str]]:
     return out
 
 
-def written(source: str) -> Iterator[tuple[int, str]]:
-    """(line, field) of every write in a file."""
-    for number, line in enumerate(COMMENT.sub(blank, source).splitlines(), 1):
-        found = [*WRITE.findall(line), *STEP.findall(line)]
-        if "const " not in line:
-            found += ADDRESS.findall(line)
-        yield from ((number, field) for field in found)
+def declared(source: str) -> set[str]:
+    """The names by which a file knows a call."""
+    names = {"call"}
+    for match in DECLARED.finditer(COMMENT.sub(blank, source)):
+        names |= set(re.findall(r"\w+", match.group(1))) - {"const"}
+    return names
+
+
+def writes(names: set[str]) -> tuple[re.Pattern[str], ...]:
+    """What a write looks like: to a field, a step of one, its address, a whole call."""
+    name = "|".join(sorted(names))
+    to = (
+        rf"(?:\b(?:{name})\s*(?:->|\[[^\]]*\]\s*\.|\.)"
+        rf"|\(\s*\*\s*(?:{name})\s*\)\s*(?:\.|->)|(?:{CAST})\s*->)\s*"
+    )
+    return (
+        re.compile(rf"{to}(\w+)[\w.\[\]]*\s*(?:(?:<<|>>|[-+|&^*/%])?=(?!=)|\+\+|--)"),
+        re.compile(rf"(?:\+\+|--)\s*\(?{to}(\w+)"),
+        re.compile(rf"(?<!&)&\s*{to}(\w+)\b(?!\[|[\w.]*->)"),
+        re.compile(rf"(?:^|[;{{}}])\s*\*\s*(?:{name})()\s*=(?!=)", re.M),
+        re.compile(rf"\bmem(?:set|cpy|move)\(\s*&?(?:{name})()\s*,"),
+    )
+
+
+def written(source: str, known: set[str]) -> Iterator[tuple[int, str]]:
+    """(line, field) of every write in a file; `known`: names from headers."""
+    text = COMMENT.sub(blank, source)
+    lines = text.splitlines()
+    assigned, stepped, address, whole, filled = writes(known | declared(source))
+    for pattern in (assigned, stepped, address, whole, filled):
+        for match in pattern.finditer(text):
+            field = match.group(1) or WHOLE
+            number = text.count("\n", 0, match.start(1)) + 1
+            if pattern is not address or "const " not in lines[number - 1]:
+                yield number, field
 
 
 def blank(comment: re.Match[str]) -> str:
@@ -68,11 +103,15 @@ def problems(owner: dict[str, set[str]]) -> Iterator[str]:
     """Every write by someone else."""
     if not owner:
         yield "server/call.h: no struct wd_call with 'set by' groups"
+    known = set().union(*(declared(tree.read(n)) for n in tree.files("server/*.h")))
     for name in tree.files("server/*.c", "server/*.h"):
         path = PurePath(name)
         rooms = {path.stem.removesuffix("_stage"), *path.parts[1:-1]}
-        for line, field in written(tree.read(name)):
-            if field not in owner:
+        for line, field in written(tree.read(name), known):
+            if field == WHOLE:
+                if path.stem != "call":
+                    yield f"{name}:{line}: overwrites a whole call"
+            elif field not in owner:
                 yield f"{name}:{line}: call->{field}: no field that call.h groups"
             elif not owner[field] & {*rooms, ANYONE}:
                 whose = ", ".join(sorted(owner[field]))

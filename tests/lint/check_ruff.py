@@ -13,7 +13,7 @@ CONFIG = "tests/lint/ruff.toml"
 
 def main() -> int:
     """Check, then compare the format."""
-    names = sorted({*tree.files("*.py"), *tree.scripts("python3")})
+    names = sorted({*tree.files("*.py"), *tree.scripts("python3", "python")})
     worst = 0
     for command in (
         ["ruff", "check", "--no-cache", "--output-format=concise"],

@@ -8,10 +8,12 @@ import sys
 
 import tree
 
+SHELLS = ("sh", "bash", "dash", "ksh")
+
 
 def main() -> int:
     """Run shellcheck over all of them."""
-    names = sorted({*tree.files("*.sh"), *tree.scripts("sh")})
+    names = sorted({*tree.files("*.sh", "*.bash"), *tree.scripts(*SHELLS)})
     command = ["shellcheck", "--external-sources", *names]
     return subprocess.run(command, cwd=tree.ROOT, check=False).returncode
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,16 +20,23 @@ def files(*globs: str) -> list[str]:
     return [name for name in names if (ROOT / name).is_file()]
 
 
-def scripts(word: str) -> list[str]:
-    """Files, whatever their suffix, whose first line says that `word` runs them."""
-    return [name for name in files() if interpreter(name) == word]
+def scripts(*programs: str) -> list[str]:
+    """Files, whatever their suffix, that one of these runs by their first line."""
+    return [name for name in files() if interpreter(first_line(name)) in programs]
 
 
-def interpreter(name: str) -> str:
-    """The program that the first line of a script names, or nothing."""
+def first_line(name: str) -> str:
+    """As far as it matters."""
     with (ROOT / name).open("rb") as file:
-        first = file.readline(200).decode(errors="replace").strip()
-    return re.split(r"[/ ]", first)[-1] if first.startswith("#!") else ""
+        return file.readline(200).decode(errors="replace").strip()
+
+
+def interpreter(first: str) -> str:
+    """The program that a first line names, also by way of env; or nothing."""
+    words = first[2:].split() if first.startswith("#!") else []
+    if words and words[0].endswith("/env"):
+        words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+    return words[0].rpartition("/")[2] if words else ""
 
 
 def read(name: str) -> str:

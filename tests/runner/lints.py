@@ -54,6 +54,7 @@ CHECKS: dict[str, Check] = {
     "lint.words": _script("check_words.py"),
     "lint.readme": _script("check_readme.py"),
     "lint.docs": _script("check_docs.py"),
+    "lint.commands": _script("check_commands.py"),
     "lint.layers": _script("check_layers.py"),
     "lint.call_writers": _script("check_call_writers.py"),
     "lint.sizes": _script("check_sizes.py"),
