@@ -92,11 +92,22 @@ int64_t wd_run_wake_ms(const wd_run *run)
 
 /* --- steps ------------------------------------------------------------------------------ */
 
+/* The report may lie unread when the process has ended already. */
+static void read_report(wd_run *run)
+{
+    run->reading = wd_slot_read(&run->slot, &run->report);
+    if (run->reading == WD_SLOT_NOTHING_YET && run->process_ended)
+        run->reading = WD_SLOT_LOST;
+}
+
 void wd_run_kill(wd_run *run, wd_cause cause)
 {
     if (run->hard_ms != INT64_MAX || run->process_ended)
         return;
-    run->killed = cause;
+    if (run->reading == WD_SLOT_NOTHING_YET)
+        read_report(run);
+    if (run->reading == WD_SLOT_NOTHING_YET)
+        run->killed = cause; /* else it has ended by itself, whatever is left */
     run->hard_ms = now_ms() + HARD_MS;
     run->force = WD_SLOT_KILL_ACTION;
     wd_slot_kill(&run->slot, run->force);
@@ -155,14 +166,6 @@ static void check_times(wd_run *run)
         wd_run_kill(run, CAUSE(WALL));
     else if (run->cpu_check_ms <= now)
         check_cpu(run);
-}
-
-/* The report may lie unread when the process has ended already. */
-static void read_report(wd_run *run)
-{
-    run->reading = wd_slot_read(&run->slot, &run->report);
-    if (run->reading == WD_SLOT_NOTHING_YET && run->process_ended)
-        run->reading = WD_SLOT_LOST;
 }
 
 static void end_process(wd_run *run)
@@ -251,12 +254,14 @@ void wd_run_result_get(wd_run *run, wd_run_result *ret_result)
         .err = wd_capture_end(&run->err),
         .run_us = (uint64_t)(run->ended_ns - run->started_ns) / 1000,
     };
-    if (run->reading == WD_SLOT_REPORTED && report->kind == WD_SLOT_FAULT) {
+    /* what could not be set up any more because we killed it is no fault */
+    bool fault = run->reading == WD_SLOT_REPORTED && report->kind == WD_SLOT_FAULT;
+    if (fault && run->killed == CAUSE(NONE)) {
         set_failure(ret_result, (wd_layer_id)report->layer, report->what,
                     report->error);
         return;
     }
-    bool lost = run->reading != WD_SLOT_REPORTED;
+    bool lost = fault || run->reading != WD_SLOT_REPORTED;
     if (lost && run->killed == CAUSE(NONE) && run->usage.oom_kills == 0) {
         set_failure(ret_result, WD_LAYER_PID_NS, "the slot's init died", 0);
         return;

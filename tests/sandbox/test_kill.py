@@ -100,3 +100,19 @@ def test_claim_11_a_fork_bomb_is_dead_soon_after_its_deadline(own: Execd) -> Non
     assert (done.outcome, done.cause, done.signal) == (ENDED, WALL, 9)
     assert done.stdout == b"begun\n"
     assert slot_processes(2) == []
+
+
+def test_claim_11_a_cancel_while_the_slot_is_made_is_a_cancel(own: Execd) -> None:
+    jobs = ready(own)
+    before = take(own.pid, slots=2)
+    for step in range(120):
+        job = jobs.submit("import time\ntime.sleep(60)")
+        jobs.wait_started(job)
+        until = time.monotonic() + step / 4000  # up to 30 ms, by which Python runs
+        while time.monotonic() < until:
+            pass
+        jobs.cancel(job)
+        done = jobs.wait(job)
+        assert (done.outcome, done.cause, done.signal) == (ENDED, CANCEL, 9), step
+    assert jobs.run("print(1)").stdout == b"1\n"
+    assert take(own.pid, slots=2) == before
