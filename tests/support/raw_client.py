@@ -63,6 +63,10 @@ class RawClient:
         """Cut the connection."""
         self._socket.close()
 
+    def set_patience(self, seconds: float) -> None:
+        """How long a send or a read may wait."""
+        self._socket.settimeout(seconds)
+
     def request(self, method: str, payload: object = b"", **fields: object) -> Request:
         """An envelope; `fields` replace what it would say."""
         said: dict[str, object] = {

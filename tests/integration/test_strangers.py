@@ -1,0 +1,194 @@
+"""Those who hold on to much and give nothing: a healthy client's calls go on.
+
+Each test prints the gate's memory and the client's p99, quiet and beside the attack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+import pytest
+
+from tests.conftest import NewGate, NewHome
+from tests.support import strangers
+from tests.support.calls import HEALTH, WHO, reason, rows
+from tests.support.gate import Gate
+from tests.support.raw_client import RawClient
+
+LONG = bool(os.environ.get("WARDED_LONG"))
+IDLE = 10_000 if LONG else 2_000
+PER_PROFILE = 2_000  # of the 2,048 that a principal may have
+PROFILES = [f"idle{i}" for i in range(-(-IDLE // PER_PROFILE))]
+MIB = 1 << 20
+BUDGET = 16 * MIB
+HALF_OPEN = 1024  # per address
+CALLS = 200
+
+# What AddressSanitizer keeps of memory that was freed, for every call's is.
+QUARANTINE = 256 * MIB
+
+
+@pytest.fixture
+def gate(new_home: NewHome, new_gate: NewGate) -> Gate:
+    """With 16 MiB for all requests together."""
+    strangers.allow_descriptors()
+    home = new_home()
+    text = f"{home.config.read_text()}\nlimits:\n  request_bytes: {BUDGET}\n"
+    home.config.write_text(text)
+    for name in ("trainer", "greedy", *PROFILES):
+        home.profile(name, "observe:python_code")
+    return new_gate(home)
+
+
+@pytest.fixture
+def quiet_ms(gate: Gate) -> float:
+    """The healthy client's p99 when nobody disturbs it."""
+    strangers.p99_ms(gate.home.path / "profile/trainer", CALLS)
+    return strangers.p99_ms(gate.home.path / "profile/trainer", CALLS)
+
+
+def healthy(gate: Gate, quiet_ms: float, beside: str, calls: int = CALLS) -> None:
+    """Its calls succeed; the figures are printed."""
+    p99 = strangers.p99_ms(gate.home.path / "profile/trainer", calls)
+    print(f"p99 of a healthy client: quiet {quiet_ms:.1f} ms, {beside} {p99:.1f} ms")
+    assert p99 < 1000
+
+
+def report_memory(what: str, before: int, after: int) -> int:
+    """Print it; by how many bytes it grew."""
+    print(f"{what}: gate {before >> 20} MiB before, {after >> 20} MiB after")
+    return after - before
+
+
+def test_claim_03_unfinished_frames_stay_within_the_budget(
+    gate: Gate, quiet_ms: float
+) -> None:
+    pid = strangers.gate_pid(gate)
+    with contextlib.ExitStack() as stack:
+        crowd = [
+            stack.enter_context(RawClient(gate.home.path / "profile/greedy", token=""))
+            for _ in range(60)
+        ]
+        before = strangers.resident(pid)
+        for i, raw in enumerate(crowd):
+            size = 16 * MIB - 100 if i % 2 else MIB
+            with contextlib.suppress(OSError):
+                raw.send_bytes(strangers.frame(size, size - 1))
+        healthy(gate, quiet_ms, "beside 60 unfinished frames")
+        after = strangers.resident(pid)
+        refused = strangers.wait_counted(gate, "conn", "request_share", 56)
+        stalled = strangers.wait_counted(gate, "conn", "frame_timeout", 1)
+        assert refused + stalled <= 60
+    assert report_memory("60 unfinished frames", before, after) < 2 * BUDGET
+    with RawClient(gate.home.path / "profile/greedy") as raw:  # all is given back
+        assert reason(raw.ask(bytes(BUDGET // 4 - 100))) == "MALFORMED"
+
+
+def test_claim_03_half_open_connections_lock_nobody_out(
+    gate: Gate, quiet_ms: float
+) -> None:
+    held = [strangers.connect(gate) for _ in range(HALF_OPEN + 100)]
+    turn = iter(range(10**9))
+
+    def renew() -> None:
+        i = next(turn) % len(held)
+        held[i].close()
+        held[i] = strangers.connect(gate)
+
+    start = time.monotonic()
+    with strangers.meanwhile(renew):
+        for _ in range(100):
+            with RawClient(gate.home.path / "profile/trainer") as raw:
+                assert raw.call(HEALTH).code == 0
+        healthy(gate, quiet_ms, "beside a flood of plain connections")
+    print(f"{next(turn)} connections in {time.monotonic() - start:.1f} s beside them")
+    for connection in held:
+        connection.close()
+    strangers.wait_counted(gate, "tls.reject", "half_open_limit", 100)
+
+
+def test_claim_03_idle_connections_cost_bounded_memory(
+    gate: Gate, quiet_ms: float
+) -> None:
+    pid = strangers.gate_pid(gate)
+    before = strangers.resident(pid)
+    with contextlib.ExitStack() as stack:
+        for i in range(IDLE):
+            profile = gate.home.path / "profile" / PROFILES[i // PER_PROFILE]
+            stack.callback(RawClient(profile).close)
+        after = strangers.resident(pid)
+        healthy(gate, quiet_ms, f"beside {IDLE} idle connections")
+    grown = report_memory(f"{IDLE} idle connections", before, after)
+    print(f"{grown // IDLE >> 10} KiB each")
+    assert grown < IDLE * 256 * 1024 + QUARANTINE
+
+
+def test_claim_03_slow_starters_are_ended(gate: Gate, quiet_ms: float) -> None:
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(strangers.connect(gate)) for _ in range(50)]
+        for connection in slow:
+            connection.sendall(b"\x16\x03\x01\x02")
+        healthy(gate, quiet_ms, "beside 50 slow handshakes")
+        assert all(strangers.closed(connection, 8) for connection in slow)
+    strangers.wait_counted(gate, "tls.reject", "handshake_timeout", 50)
+
+
+def test_claim_03_oversize_frames_cost_their_connection(
+    gate: Gate, quiet_ms: float
+) -> None:
+    before = strangers.resident(strangers.gate_pid(gate))
+    for size in (17 * MIB, 1 << 32, 1 << 62, (1 << 64) - 1):
+        for _ in range(5):
+            with RawClient(gate.home.path / "profile/greedy", token="") as raw:
+                with contextlib.suppress(OSError):
+                    raw.send_bytes(strangers.frame(size, 1024))
+                with pytest.raises(OSError, match=r".*"):
+                    raw.receive()
+    after = strangers.resident(strangers.gate_pid(gate))
+    grown = report_memory("oversize frames", before, after)
+    assert grown < BUDGET + QUARANTINE  # of the 340 MiB that were announced
+    healthy(gate, quiet_ms, "after oversize frames")
+
+
+def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -> None:
+    pid = strangers.gate_pid(gate)
+    before = strangers.resident(pid)
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            raw = RawClient(gate.home.path / "profile/greedy")
+            stack.callback(raw.close)
+            _ask_without_reading(raw)
+        healthy(gate, quiet_ms, "beside 4 clients that do not read")
+        after = strangers.resident(pid)
+        strangers.wait_counted(gate, "tls.reject", "send_stalled", 4)
+    grown = report_memory("clients that do not read", before, after)
+    assert grown < 4 * BUDGET + QUARANTINE
+
+
+def _ask_without_reading(raw: RawClient) -> None:
+    """Until the gate stops reading, for its replies go nowhere."""
+    raw.set_patience(1)
+    with contextlib.suppress(OSError):
+        for _ in range(50_000):
+            raw.send(raw.request(HEALTH).SerializeToString())
+
+
+def test_claim_03_guessed_tokens_do_not_fill_the_trail(
+    gate: Gate, quiet_ms: float
+) -> None:
+    def trail() -> int:
+        return len(rows(gate.home))
+
+    before, start = trail(), time.monotonic()
+    guess = f"wdt1_{'0' * 59}"
+    for turn in range(20):
+        with RawClient(gate.home.path / "profile/greedy", token=guess) as raw:
+            for _ in range(50):
+                assert reason(raw.call(WHO)).startswith("TOKEN_"), turn
+    healthy(gate, quiet_ms, "after 1,000 guessed tokens")
+    seconds = time.monotonic() - start + 1
+    grown = trail() - before
+    print(f"1,000 guessed tokens in {seconds:.1f} s: {grown} rows")
+    assert grown <= 100 * seconds
