@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#define OBSERVE "observe" /* the area of scopes whose objects are tools */
+
 typedef struct request {
     wd_profile_spec spec;
     const char *scopes[WD_SCOPES_COUNT];
@@ -112,6 +114,34 @@ static wd_status find_account(request *r, wd_error *err)
     return WD_OK;
 }
 
+static bool names_a_tool(const wd_config *config, const char *scope)
+{
+    char asked[WD_SCOPE_BYTES + 64];
+    for (size_t i = 0; i < config->n_tools; i++) {
+        (void)snprintf(asked, sizeof(asked), OBSERVE ":%s", config->tools[i].name);
+        if (wd_scope_covers(scope, asked))
+            return true;
+    }
+    return false;
+}
+
+/* A slip of the pen, or a tool that comes later: said, not refused. */
+static void warn_of_scopes(const wd_config *config, const request *r)
+{
+    for (size_t i = 0; i < r->spec.n_scopes; i++) {
+        const char *scope = r->scopes[i];
+        if (!wd_scope_of_area(scope, OBSERVE) || names_a_tool(config, scope))
+            continue;
+        (void)fprintf(stderr,
+                      "warded profile: warning: --scope %s allows no tool of %s, which "
+                      "has:",
+                      scope, config->places.config_file);
+        for (size_t t = 0; t < config->n_tools; t++)
+            (void)fprintf(stderr, " " OBSERVE ":%s", config->tools[t].name);
+        (void)fputc('\n', stderr);
+    }
+}
+
 static wd_status make(const wd_config *config, request *r, wd_profile_made *made,
                       wd_error *err)
 {
@@ -184,5 +214,6 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
     if (dir == NULL || make(config, &r, &made, &err) != WD_OK)
         return wd_cmd_fail("warded profile", &err);
     report(&r, &made);
+    warn_of_scopes(config, &r);
     return WD_EXIT_OK;
 }

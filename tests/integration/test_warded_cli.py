@@ -198,6 +198,26 @@ def test_a_profile_names_the_server_when_the_port_is_fixed(folder: Path) -> None
     assert admin.read_text() == "[::1]:7999\n"
 
 
+@pytest.mark.parametrize(
+    ("scope", "warns"),
+    [
+        ("observe:python_cod", True),
+        ("observe:python_code/x", True),
+        ("observe:python_code", False),
+        ("observe:*", False),
+        ("audit:read", False),
+    ],
+)
+def test_a_scope_that_allows_no_tool_is_made_with_a_warning(
+    home: Path, scope: str, warns: bool
+) -> None:
+    done = warded(home, "profile", "new", "x", "--scope", scope, "--scope", "env:*")
+    assert done.returncode == 0
+    assert (home / "profile/x/token").exists()
+    assert (f"warning: --scope {scope} " in done.stderr) == warns
+    assert ("which has: observe:python_code\n" in done.stderr) == warns
+
+
 def test_a_profile_goes_where_and_to_whom_it_is_told(home: Path) -> None:
     out = home / "elsewhere"
     words = ["--scope", "observe:*", "--ttl", "7d", "--out", str(out)]
