@@ -39,23 +39,16 @@ static const char doc[] =
     "Exit status 7: it does not verify; the first bad row is named.";
 
 static const wd_column sound_members[] = {
-    {"verifies", "ok", WD_COLUMN_TEXT},
-    {"rows", "rows", WD_COLUMN_TEXT},
-    {"head", "head", WD_COLUMN_TEXT},
-    {"witnessed", "witnessed", WD_COLUMN_TEXT},
-    {"tokens", "tokens", WD_COLUMN_TEXT},
-    {NULL, NULL, WD_COLUMN_TEXT},
+    {"verifies", "ok", WD_COLUMN_TEXT},   {"rows", "rows", WD_COLUMN_TEXT},
+    {"head", "head", WD_COLUMN_TEXT},     {"witnessed", "witnessed", WD_COLUMN_TEXT},
+    {"tokens", "tokens", WD_COLUMN_TEXT}, {NULL, NULL, WD_COLUMN_TEXT},
 };
 
 static const wd_column bad_members[] = {
-    {"verifies", "ok", WD_COLUMN_TEXT},
-    {"rows", "rows", WD_COLUMN_TEXT},
-    {"head", "head", WD_COLUMN_TEXT},
-    {"witnessed", "witnessed", WD_COLUMN_TEXT},
-    {"tokens", "tokens", WD_COLUMN_TEXT},
-    {"first bad row", "bad_seq", WD_COLUMN_TEXT},
-    {"fault", "fault", WD_COLUMN_TEXT},
-    {NULL, NULL, WD_COLUMN_TEXT},
+    {"verifies", "ok", WD_COLUMN_TEXT},   {"rows", "rows", WD_COLUMN_TEXT},
+    {"head", "head", WD_COLUMN_TEXT},     {"witnessed", "witnessed", WD_COLUMN_TEXT},
+    {"tokens", "tokens", WD_COLUMN_TEXT}, {"first bad row", "bad_seq", WD_COLUMN_TEXT},
+    {"fault", "fault", WD_COLUMN_TEXT},   {NULL, NULL, WD_COLUMN_TEXT},
 };
 
 static void add_witness(arguments *args, const char *path, struct argp_state *state)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import NewGate, NewHome
 from tests.support import gate as support
-from tests.support.facts import failed, facts
+from tests.support.facts import facts, failed
 from tests.support.gate import BUILD, run
 
 PROGRAMS = [

@@ -135,11 +135,8 @@ def ask_by_nngcat(profile: Path, sent: bytes) -> bytes:
     return done.stdout
 
 
-PEERS: dict[str, Ask] = {
-    "socket": ask_by_socket,
-    "pynng": ask_by_pynng,
-    "nngcat": ask_by_nngcat,
-}
+PEERS: dict[str, Ask] = {"socket": ask_by_socket, "pynng": ask_by_pynng}
+PEERS["nngcat"] = ask_by_nngcat
 
 
 @pytest.fixture(params=PEERS)
