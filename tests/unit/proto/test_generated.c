@@ -34,6 +34,15 @@ static const wd_method *find_method(const wd_service_info *service, const char *
     return NULL;
 }
 
+/* The method of that path, which must be there. */
+static const wd_method *echo_method(const char *path)
+{
+    const wd_method *method = find_method(&wd_acme_echo_v1_echo, path);
+    if (method == NULL)
+        abort();
+    return method;
+}
+
 static wd_step say(void *self, struct wd_call *call,
                    const Acme__Echo__V1__SayRequest *request, wd_error *err)
 {
@@ -55,9 +64,7 @@ static wd_step say(void *self, struct wd_call *call,
 static void a_thunk_hands_the_typed_request_to_its_handler(void **state)
 {
     (void)state;
-    const wd_method *method =
-        find_method(&wd_acme_echo_v1_echo, "/acme.echo.v1.Echo/Say");
-    assert_non_null(method);
+    const wd_method *method = echo_method("/acme.echo.v1.Echo/Say");
     int self = 0;
     const wd_acme_echo_v1_echo_service service = {.self = &self, .say = say};
     Acme__Echo__V1__SayRequest request = ACME__ECHO__V1__SAY_REQUEST__INIT;
@@ -77,8 +84,7 @@ static void a_thunk_hands_the_typed_request_to_its_handler(void **state)
 static void a_handler_left_out_is_not_built(void **state)
 {
     (void)state;
-    const wd_method *method =
-        find_method(&wd_acme_echo_v1_echo, "/acme.echo.v1.Echo/Ping");
+    const wd_method *method = echo_method("/acme.echo.v1.Echo/Ping");
     const wd_acme_echo_v1_echo_service service = {.self = NULL, .say = say};
     struct wd_call call = {.reply = NULL};
     wd_error err = {.status = WD_OK};
