@@ -160,4 +160,4 @@ def test_a_debootstrap_that_is_not_there_is_named(platform: Platform) -> None:
 def test_no_command_prints_the_manual(platform: Platform) -> None:
     done = platform.run()
     assert done.returncode == 64
-    assert "run a command on the platform" in done.stdout
+    assert "run a command on the platform" in done.stderr

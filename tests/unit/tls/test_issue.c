@@ -184,10 +184,9 @@ static void overwrite(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void what_is_no_pem_is_named(void **state)
+/* The i-th of a client's three files is overwritten: what is said names it. */
+static void spoil_and_load(folder *f, const wd_ca *ca, size_t i)
 {
-    folder *f = *state;
-    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
     const char *const path[] = {at(f, 0, "ca.pem"), at(f, 1, "cert.pem"),
                                 at(f, 2, "key.pem")};
     const wd_tls_files files = {path[0], path[1], path[2], NULL, false};
@@ -195,16 +194,21 @@ static void what_is_no_pem_is_named(void **state)
     wd_leaf_spec spec = client_spec();
     wd_error err;
 
-    for (size_t i = 0; i < 3; i++) {
-        OK(issue_files(ca, &spec, path[2], path[1], &err), err);
-        OK(wd_pem_file_write(path[0], false, wd_ca_pem(ca), &err), err);
-        overwrite(path[i], "not a PEM\n");
-        REFUSED(wd_tls_credentials_load(&files, &credentials, &err),
-                WD_INVALID_ARGUMENT);
-        assert_non_null(strstr(err.msg, path[i]));
-        for (size_t k = 0; k < 3; k++)
-            assert_int_equal(unlink(path[k]), 0);
-    }
+    OK(issue_files(ca, &spec, path[2], path[1], &err), err);
+    OK(wd_pem_file_write(path[0], false, wd_ca_pem(ca), &err), err);
+    overwrite(path[i], "not a PEM\n");
+    REFUSED(wd_tls_credentials_load(&files, &credentials, &err), WD_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.msg, path[i]));
+    for (size_t k = 0; k < 3; k++)
+        assert_int_equal(unlink(path[k]), 0);
+}
+
+static void what_is_no_pem_is_named(void **state)
+{
+    WD_AUTO(wd_ca) *ca = test_ca("Test CA");
+
+    for (size_t i = 0; i < 3; i++)
+        spoil_and_load(*state, ca, i);
 }
 
 static void a_ca_that_is_no_pem_is_named(void **state)
