@@ -78,8 +78,8 @@ def test_claim_03_unfinished_frames_stay_within_the_budget(
                 raw.send_bytes(strangers.frame(size, size - 1))
         healthy(gate, quiet_ms, "beside 60 unfinished frames")
         after = strangers.resident(pid)
-        refused = strangers.wait_counted(gate, "conn", "request_share", 56)
-        stalled = strangers.wait_counted(gate, "conn", "frame_timeout", 1)
+        refused = strangers.wait_counted(gate, "conn", 56, "request_share")
+        stalled = strangers.wait_counted(gate, "conn", 1, "frame_timeout")
         assert refused + stalled <= 60
     assert report_memory("60 unfinished frames", before, after) < 2 * BUDGET
     with RawClient(gate.home.path / "profile/greedy") as raw:  # all is given back
@@ -106,7 +106,10 @@ def test_claim_03_half_open_connections_lock_nobody_out(
     print(f"{next(turn)} connections in {time.monotonic() - start:.1f} s beside them")
     for connection in held:
         connection.close()
-    strangers.wait_counted(gate, "tls.reject", "half_open_limit", 100)
+    # Whoever is slow to fill the cap meets the handshake's limit first; which of the two
+    # is a matter of speed (the cap itself: unit.tls_half_open).
+    ends = ("half_open_limit", "handshake_timeout")
+    strangers.wait_counted(gate, "tls.reject", 100, *ends)
 
 
 def test_claim_03_idle_connections_cost_bounded_memory(
@@ -132,7 +135,7 @@ def test_claim_03_slow_starters_are_ended(gate: Gate, quiet_ms: float) -> None:
             connection.sendall(b"\x16\x03\x01\x02")
         healthy(gate, quiet_ms, "beside 50 slow handshakes")
         assert all(strangers.closed(connection, 8) for connection in slow)
-    strangers.wait_counted(gate, "tls.reject", "handshake_timeout", 50)
+    strangers.wait_counted(gate, "tls.reject", 50, "handshake_timeout")
 
 
 def test_claim_03_oversize_frames_cost_their_connection(
@@ -162,7 +165,7 @@ def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -
             _ask_without_reading(raw)
         healthy(gate, quiet_ms, "beside 4 clients that do not read")
         after = strangers.resident(pid)
-        strangers.wait_counted(gate, "tls.reject", "send_stalled", 4)
+        strangers.wait_counted(gate, "tls.reject", 4, "send_stalled")
     grown = report_memory("clients that do not read", before, after)
     assert grown < 4 * BUDGET + QUARANTINE
 

@@ -10,7 +10,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from tests.support.calls import HEALTH, rows
@@ -95,22 +95,22 @@ def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def counted(gate: Gate, event: str, reason: str) -> int:
-    """How many refusals of this kind the trail tells of."""
+def counted(gate: Gate, event: str, reasons: Collection[str]) -> int:
+    """How many refusals for one of these reasons the trail tells of."""
     total = 0
     for line in rows(gate.home, "--event", event):
         row = json.loads(line)
-        if row.get("reason") == reason:
+        if row.get("reason") in reasons:
             detail = row["detail"]
             told = json.loads(detail) if isinstance(detail, str) else detail
             total += int(told["count"])
     return total
 
 
-def wait_counted(gate: Gate, event: str, reason: str, least: int) -> int:
+def wait_counted(gate: Gate, event: str, least: int, *reasons: str) -> int:
     """Wait (20 s at most) until the trail tells of so many; how many it tells of."""
     until = time.monotonic() + 20
-    while (seen := counted(gate, event, reason)) < least and time.monotonic() < until:
+    while (seen := counted(gate, event, reasons)) < least and time.monotonic() < until:
         time.sleep(0.2)
-    assert seen >= least, f"{event}/{reason}: {seen} of {least}"
+    assert seen >= least, f"{event}/{reasons}: {seen} of {least}"
     return seen
