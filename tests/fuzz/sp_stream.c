@@ -93,28 +93,6 @@ static void expect_records(wd_span in, wd_buffer *records)
     }
 }
 
-static void check(wd_span in, uint32_t cuts)
-{
-    WD_AUTO_BUFFER expected = WD_BUFFER_INIT;
-    run *whole = new_run();
-    run *cut = new_run();
-    run *parts = new_run();
-
-    expect_records(in, &expected);
-    feed(whole, in, 0, false);
-    feed(cut, in, cuts | 1, false);
-    feed(parts, in, cuts | 1, true);
-    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole->bytes), in));
-    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&cut->bytes), in));
-    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&parts->bytes), in));
-    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole->records), wd_buffer_span(&expected)));
-    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&cut->records), wd_buffer_span(&expected)));
-    check_followed(in, cuts);
-    done(whole);
-    done(cut);
-    done(parts);
-}
-
 /* Each event with its number, in the order they came. */
 static void follow(wd_span in, uint32_t cuts, wd_buffer *events)
 {
@@ -146,6 +124,28 @@ static void check_followed(wd_span in, uint32_t cuts)
     follow(in, 0, &whole);
     follow(in, cuts | 1, &cut);
     FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole), wd_buffer_span(&cut)));
+}
+
+static void check(wd_span in, uint32_t cuts)
+{
+    WD_AUTO_BUFFER expected = WD_BUFFER_INIT;
+    run *whole = new_run();
+    run *cut = new_run();
+    run *parts = new_run();
+
+    expect_records(in, &expected);
+    feed(whole, in, 0, false);
+    feed(cut, in, cuts | 1, false);
+    feed(parts, in, cuts | 1, true);
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole->bytes), in));
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&cut->bytes), in));
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&parts->bytes), in));
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&whole->records), wd_buffer_span(&expected)));
+    FUZZ_CHECK(fuzz_equal(wd_buffer_span(&cut->records), wd_buffer_span(&expected)));
+    check_followed(in, cuts);
+    done(whole);
+    done(cut);
+    done(parts);
 }
 
 /* Messages of lengths that the input names, so that short inputs make long records. */
