@@ -106,8 +106,8 @@ def test_claim_03_half_open_connections_lock_nobody_out(
     print(f"{next(turn)} connections in {time.monotonic() - start:.1f} s beside them")
     for connection in held:
         connection.close()
-    # Whoever is slow to fill the cap meets the handshake's limit first; which of the two
-    # is a matter of speed (the cap itself: unit.tls_half_open).
+    # Whoever is slow to fill the cap meets the handshake's limit first: a matter of
+    # speed (the cap itself: unit.tls_half_open).
     ends = ("half_open_limit", "handshake_timeout")
     strangers.wait_counted(gate, "tls.reject", 100, *ends)
 
