@@ -54,7 +54,10 @@ class Door:
             context.wrap_socket(plain) as tls,
         ):
             tls.sendall(b"\0SP\0\0\x30\0\0")
-            return tls.recv(8)
+            said = tls.recv(8)
+            if not said:  # it closed before its alert could be read
+                raise ConnectionResetError("EOF")
+            return said
 
     def refused(self) -> Counter[str]:
         """Handshakes refused so far, by cause."""
