@@ -20,7 +20,7 @@ import tree
 TICKED = re.compile(r"`([^`\n]+)`")
 SURELY_A_TEST = re.compile(r"(test|claim_\d\d)_[\w*]+|(lint|fuzz)\.[\w*]+")
 PATH = re.compile(r"[\w.*/-]+")
-PLACEHOLDER = re.compile(r"(?<![A-Za-z])[A-Z]{4,}(?![a-z])")  # NAME, ROOM: the reader's
+READERS_OWN = re.compile(r"(?<![A-Za-z])[A-Z]{4,}(?![a-z])")  # NAME, ROOM: the reader's
 FENCE = re.compile(r"^```.*?^```\n", re.M | re.S)
 
 # Where names of tests come from: files, and how one begins there.
@@ -71,7 +71,7 @@ def in_text(text: str) -> Iterator[str]:
     """What is wrong with the names in a line."""
     for ticked in TICKED.findall(text):
         word = ticked.split()[0]
-        if PLACEHOLDER.search(word):
+        if READERS_OWN.search(word):
             continue
         if SURELY_A_TEST.fullmatch(word) and not is_test(word):
             yield f"no test is called {word}"

@@ -104,18 +104,18 @@ def main(build: Path) -> int:
     stamps = build / "tidy"
     stamps.mkdir(exist_ok=True)
     everything = units(build)
-    todo = [u for u in everything if not (stamps / u.stamp).exists()]
+    stale = [u for u in everything if not (stamps / u.stamp).exists()]
     bad = 0
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        jobs = [(u, pool.submit(check, build, u)) for u in todo]
+        jobs = [(u, pool.submit(check, build, u)) for u in stale]
         for number, (one, job) in enumerate(jobs, 1):
             said = job.result()
             bad += bool(said)
-            print(f"[{number}/{len(todo)}] {one.name}", flush=True)
+            print(f"[{number}/{len(stale)}] {one.name}", flush=True)
             if said:
                 print(said, flush=True)
     forget_old(stamps, everything)
-    print(f"clang-tidy: {len(everything)} files, {len(todo)} looked at, {bad} bad")
+    print(f"clang-tidy: {len(everything)} files, {len(stale)} looked at, {bad} bad")
     return 1 if bad or not everything else 0
 
 
