@@ -48,6 +48,7 @@ uint64_t wd_siphash(const uint8_t key[WD_SIPHASH_KEY_BYTES], wd_span data)
     uint64_t k0 = read_le(key, 8);
     uint64_t k1 = read_le(key + 8, 8);
     size_t whole = data.size & ~(size_t)7;
+    wd_span rest = wd_span_skip(data, whole);
     sip s = {
         .v0 = k0 ^ 0x736f6d6570736575U, /* "somepseudorandomlygeneratedbytes" */
         .v1 = k1 ^ 0x646f72616e646f6dU,
@@ -57,7 +58,7 @@ uint64_t wd_siphash(const uint8_t key[WD_SIPHASH_KEY_BYTES], wd_span data)
 
     for (size_t at = 0; at < whole; at += 8)
         take(&s, read_le(data.data + at, 8));
-    take(&s, (uint64_t)data.size << 56 | read_le(data.data + whole, data.size - whole));
+    take(&s, (uint64_t)data.size << 56 | read_le(rest.data, rest.size));
     s.v2 ^= 0xff;
     rounds(&s, 4);
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;

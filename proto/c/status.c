@@ -16,7 +16,7 @@ static void make_text(char *msg)
     while (!wd_utf8_valid(rest, &bad_at)) {
         msg += bad_at;
         *msg++ = '?';
-        rest = (wd_span){rest.data + bad_at + 1, rest.size - bad_at - 1};
+        rest = wd_span_skip(rest, bad_at + 1);
     }
 }
 

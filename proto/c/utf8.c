@@ -54,15 +54,10 @@ static sequence first_sequence(wd_span text)
     return (sequence){.size = rule->size, .good = true};
 }
 
-static wd_span from(wd_span text, size_t at)
-{
-    return (wd_span){.data = text.data + at, .size = text.size - at};
-}
-
 bool wd_utf8_valid(wd_span text, size_t *ret_bad_at)
 {
     for (size_t at = 0; at < text.size;) {
-        sequence next = first_sequence(from(text, at));
+        sequence next = first_sequence(wd_span_skip(text, at));
         if (!next.good) {
             if (ret_bad_at != NULL)
                 *ret_bad_at = at;
@@ -77,7 +72,7 @@ bool wd_utf8_append_lossy(wd_buffer *out, wd_span text)
 {
     size_t start = 0; /* of the well-formed run that is not yet copied */
     for (size_t at = 0; at < text.size;) {
-        sequence next = first_sequence(from(text, at));
+        sequence next = first_sequence(wd_span_skip(text, at));
         if (!next.good) {
             if (!wd_buffer_append(out, text.data + start, at - start) ||
                 !wd_buffer_append(out, replacement, sizeof(replacement)))
@@ -96,8 +91,7 @@ size_t wd_utf8_cut(wd_span text, size_t max)
         return text.size;
     size_t back = max < 3 ? max : 3;
     for (size_t i = 1; i <= back; i++) {
-        sequence last = first_sequence(
-            (wd_span){.data = text.data + max - i, .size = text.size - (max - i)});
+        sequence last = first_sequence(wd_span_skip(text, max - i));
         if (last.good && last.size > i)
             return max - i;
     }

@@ -42,7 +42,7 @@ static wd_status read_serial(reader *r, wd_span serial)
     char *out = r->out->serial;
 
     if (serial.size > 1 && serial.data[0] == 0 && serial.data[1] >= 0x80)
-        serial = (wd_span){serial.data + 1, serial.size - 1};
+        serial = wd_span_skip(serial, 1);
     else if (serial.size > 0 && serial.data[0] >= 0x80)
         return broken(r, WD_TLS_UNREADABLE, "the serial number is negative");
     if (serial.size == 0 || serial.size > SERIAL_BYTES ||

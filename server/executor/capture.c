@@ -26,14 +26,14 @@ static void overwrite(wd_capture *capture, wd_span bytes)
     if (bytes.size > ring) {
         size_t skip = bytes.size - ring;
         capture->ring_start = (capture->ring_start + skip) % ring;
-        bytes = (wd_span){bytes.data + skip, ring};
+        bytes = wd_span_skip(bytes, skip);
     }
     while (bytes.size > 0) {
         size_t part = smaller(bytes.size, ring - capture->ring_start);
         memcpy(capture->kept.data + capture->head_limit + capture->ring_start,
                bytes.data, part);
         capture->ring_start = (capture->ring_start + part) % ring;
-        bytes = (wd_span){bytes.data + part, bytes.size - part};
+        bytes = wd_span_skip(bytes, part);
     }
 }
 
@@ -44,7 +44,7 @@ bool wd_capture_add(wd_capture *capture, wd_span bytes)
         return false;
     capture->original += bytes.size;
     if (bytes.size > fill)
-        overwrite(capture, (wd_span){bytes.data + fill, bytes.size - fill});
+        overwrite(capture, wd_span_skip(bytes, fill));
     return true;
 }
 

@@ -23,8 +23,7 @@ static wd_span whole_end(wd_span head)
 
 static wd_span whole_start(wd_span tail)
 {
-    size_t skip = wd_utf8_skip(tail);
-    return (wd_span){tail.data + skip, tail.size - skip};
+    return wd_span_skip(tail, wd_utf8_skip(tail));
 }
 
 /* Append as text. NULs are replaced first, since UTF-8 allows them. */
@@ -41,7 +40,7 @@ static bool append(wd_buffer *out, wd_span bytes)
             return true;
         if (!wd_buffer_append(out, replacement, sizeof(replacement)))
             return false;
-        bytes = (wd_span){bytes.data + n + 1, bytes.size - n - 1};
+        bytes = wd_span_skip(bytes, n + 1);
     }
     return true;
 }
@@ -52,7 +51,7 @@ static void shorten(wd_buffer *text, size_t keep, wd_output *ret)
     wd_span all = wd_buffer_span(text);
     size_t half = keep / 2;
     size_t head = wd_utf8_cut(all, half);
-    wd_span tail = whole_start((wd_span){all.data + (all.size - half), half});
+    wd_span tail = whole_start(wd_span_skip(all, all.size - half));
 
     memmove(text->data + head, tail.data, tail.size);
     text->size = head + tail.size;
@@ -70,8 +69,7 @@ static bool convert(const Warded__Exec__V1__Output *from, wd_buffer *text,
     ret->cut =
         from->head_bytes < from->data.len || from->original_bytes > from->data.len;
     if (ret->cut && from->head_bytes <= from->data.len) {
-        tail = whole_start((wd_span){from->data.data + from->head_bytes,
-                                     from->data.len - (size_t)from->head_bytes});
+        tail = whole_start(wd_span_skip(head, (size_t)from->head_bytes));
         head.size = (size_t)from->head_bytes;
         head = whole_end(head);
     }
