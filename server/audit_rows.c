@@ -42,8 +42,11 @@ void wd_rows_base(const wd_call *call, wd_row_text *text, wd_audit_row *ret_row)
         .peer_addr = call->peer->address,
         .call_id = call->id_text,
         .bytes_in = call->frame.size,
+        .pool = call->gate->pool,
     };
     base_request(call, text, ret_row);
+    if (call->token != NULL)
+        ret_row->owner = call->token->owner;
     if (call->route != NULL && call->token != NULL)
         ret_row->scope = call->route->method->scope;
 }

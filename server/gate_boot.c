@@ -145,8 +145,9 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
 
     WD_TRY(wd_gate_load_credentials(gate->config, &credentials, err));
     WD_TRY(wd_gate_load_digest_key(gate->config, gate->digest_key, err));
-    const char *uri = wd_tls_credentials_identity(credentials)->uri;
-    memcpy(gate->uri, uri, strlen(uri) + 1);
+    const wd_identity *own = wd_tls_credentials_identity(credentials);
+    memcpy(gate->uri, own->uri, strlen(own->uri) + 1);
+    memcpy(gate->pool, own->parsed.pool, sizeof(gate->pool));
     wd_gate_set_limits(gate, gate->config);
     WD_TRY(make_tables(gate, err));
     WD_TRY(open_store(gate, err));

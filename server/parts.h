@@ -39,7 +39,8 @@ typedef struct wd_gate {
     const wd_config *config;
     const wd_clock *clock;
     wd_gate_options options;
-    char uri[WD_URI_BYTES + 1]; /* who we are */
+    char uri[WD_URI_BYTES + 1];         /* who we are */
+    char pool[WD_SPIFFE_SEGMENT_BYTES]; /* of the uri; "": none */
     uint8_t digest_key[WD_SHA256_BYTES];
     int64_t started_ms; /* monotonic */
 

@@ -8,7 +8,9 @@
  *     field = 0x00 | 0x01 int64 big-endian | 0x02 uint32 length big-endian, bytes
  *
  * in the order of AuditRow in audit.proto without prev_hash and hash; prev_hash of row
- * 1 is 32 zero bytes. chain_id is kept once per store and hashed in every row. */
+ * 1 is 32 zero bytes. chain_id is kept once per store and hashed in every row. Columns
+ * that came later (owner and those after it) are hashed up to the last that is not
+ * null: older rows keep their hashes. */
 #ifndef WD_STORE_AUDIT_H
 #define WD_STORE_AUDIT_H
 
@@ -56,6 +58,9 @@ typedef struct wd_audit_row {
     const char *digest;
     const char *detail;
     const char *tool;
+    const char *owner;  /* of the token */
+    const char *family; /* of the token */
+    const char *pool;   /* of the gate */
     uint32_t code;
     uint32_t item;
     uint8_t prev_hash[WD_AUDIT_HASH_BYTES]; /* append sets it */
@@ -79,23 +84,41 @@ typedef struct wd_audit_sink {
     void *arg;
 } wd_audit_sink;
 
-/* What QueryRequest says. NULL, "" or 0: no such filter. */
+#define WD_AUDIT_EVENT_BYTES 128U /* longest glob over events */
+#define WD_AUDIT_PEER_BYTES  256U /* longest glob over peers */
+#define WD_AUDIT_CODES       17U  /* most codes of a filter, and their values: 0..16 */
+
+/* What AuditFilter and QueryRequest say. NULL, "" or 0: no such filter. */
 typedef struct wd_audit_filter {
-    uint64_t from_seq;
-    uint64_t to_seq; /* inclusive; 0: no end */
+    uint64_t from_seq; /* inclusive; newest_first: where the answer begins, downwards */
+    uint64_t to_seq;   /* inclusive; 0: no end */
     int64_t since_ms;
     int64_t until_ms;  /* exclusive */
     const char *event; /* glob */
     const char *outcome;
+    const uint32_t *codes; /* one of these */
+    size_t n_codes;
+    const char *reason;
     const char *principal;
+    const char *peer; /* glob over principal, peer_addr and peer_cert: one must match */
     const char *token_id;
+    const char *family;
+    const char *owner;
     const char *method;
-    const char *call_id;
+    const char *pool;
+    const char *session_id;
+    const char *episode_id;
     const char *trajectory_id;
+    const char *call_id;
+    const char *trace_id;
+    const char *tool;
     uint32_t limit; /* rows; 0: 100; above WD_AUDIT_QUERY_ROWS: refused */
+    bool newest_first;
+    bool without_reads; /* no rows audit.query */
 } wd_audit_filter;
 
-/* Rows that pass every filter, oldest first. *ret_next_seq: where to go on, 0: no more.
+/* Rows that pass every filter, in the order of their seq, which newest_first turns
+ * round. *ret_next_seq: where to go on, 0: no more.
  * Errors: INVALID_ARGUMENT  FIELD_INVALID: limit, or a number out of range
  *         DATA_LOSS         the database is damaged */
 WD_MUST_USE wd_status wd_audit_query(wd_reader *reader, const wd_audit_filter *filter,

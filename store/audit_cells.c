@@ -39,6 +39,9 @@ static const struct column {
     {offsetof(wd_audit_row, detail), TEXT},
     {offsetof(wd_audit_row, tool), TEXT},
     {offsetof(wd_audit_row, item), UINT32},
+    {offsetof(wd_audit_row, owner), TEXT},
+    {offsetof(wd_audit_row, family), TEXT},
+    {offsetof(wd_audit_row, pool), TEXT},
 };
 _Static_assert(sizeof(columns) / sizeof(columns[0]) == WD_AUDIT_CELLS, "one list");
 
@@ -151,6 +154,15 @@ static void hash_cell(wd_sha256 *sha, const wd_cell *cell)
     }
 }
 
+/* Rows that say nothing in the later columns hash as if there were none. */
+static size_t n_hashed(const wd_cell cells[WD_AUDIT_CELLS])
+{
+    size_t n = WD_AUDIT_CELLS;
+    while (n > WD_AUDIT_FIRST_CELLS && cells[n - 1].tag == WD_CELL_NULL)
+        n--;
+    return n;
+}
+
 void wd_cells_hash(const wd_cell cells[WD_AUDIT_CELLS],
                    const uint8_t prev_hash[WD_AUDIT_HASH_BYTES],
                    uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
@@ -159,7 +171,8 @@ void wd_cells_hash(const wd_cell cells[WD_AUDIT_CELLS],
     wd_sha256_init(&sha);
     wd_sha256_add(&sha, hash_domain, sizeof(hash_domain) - 1);
     wd_sha256_add(&sha, prev_hash, WD_AUDIT_HASH_BYTES);
-    for (size_t i = 0; i < WD_AUDIT_CELLS; i++)
+    size_t n = n_hashed(cells);
+    for (size_t i = 0; i < n; i++)
         hash_cell(&sha, &cells[i]);
     wd_sha256_end(&sha, ret_hash);
 }

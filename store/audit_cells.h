@@ -10,7 +10,8 @@
 #include "store/audit.h"
 #include "store/sql.h"
 
-#define WD_AUDIT_CELLS 26U /* seq .. item, chain_id among them */
+#define WD_AUDIT_CELLS       29U /* seq .. pool, chain_id among them */
+#define WD_AUDIT_FIRST_CELLS 26U /* seq .. item: always hashed, those after if set */
 
 /* As hashed: the tag, then the value. */
 typedef enum wd_cell_tag {
@@ -26,15 +27,17 @@ typedef struct wd_cell {
     wd_span bytes;
 } wd_cell;
 
-/* "seq, wall_ms, ..., item, prev_hash, hash": what is stored. And as many "?, ?". */
+/* "seq, wall_ms, ..., pool, prev_hash, hash": what is stored. And as many "?, ?". */
 #define WD_AUDIT_COLUMNS                                                               \
     "seq, wall_ms, mono_ns, event, outcome, code, reason, principal, token_id, "       \
     "peer_cert, peer_addr, method, scope, trajectory_id, session_id, episode_id, "     \
     "call_id, trace_id, duration_us, bytes_in, bytes_out, digest, detail, tool, "      \
-    "item, "                                                                           \
+    "item, owner, family, pool, "                                                      \
     "prev_hash, hash"
 #define WD_AUDIT_PARAMETERS                                                            \
-    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "   \
+    "?, "                                                                              \
+    "?, ?, ?"
 
 /* From a row: "" becomes NULL, numbers above 2^63-1 become that. */
 void wd_cells_of_row(const wd_audit_row *row, wd_cell ret_cells[WD_AUDIT_CELLS]);

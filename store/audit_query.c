@@ -1,86 +1,14 @@
-#include <stdio.h>
 #include <string.h>
 
-#include "store/audit.h"
 #include "store/audit_cells.h"
+#include "store/audit_filter.h"
 #include "store/internal.h"
-
-#define QUERY_SQL_BYTES 2048U
-#define QUERY_ROWS      100U /* when nobody says how many */
-#define GLOB_BYTES      128U
-
-/* Filters that compare one column with one text. Parameters are numbered from 5 on. */
-static const struct {
-    size_t offset;
-    const char *condition;
-} text_filters[] = {
-    {offsetof(wd_audit_filter, event), " AND event GLOB ?5"},
-    {offsetof(wd_audit_filter, outcome), " AND outcome = ?6"},
-    {offsetof(wd_audit_filter, principal), " AND principal = ?7"},
-    {offsetof(wd_audit_filter, token_id), " AND token_id = ?8"},
-    {offsetof(wd_audit_filter, method), " AND method = ?9"},
-    {offsetof(wd_audit_filter, call_id), " AND call_id = ?10"},
-    {offsetof(wd_audit_filter, trajectory_id), " AND trajectory_id = ?11"},
-};
-#define TEXT_FILTERS      (sizeof(text_filters) / sizeof(text_filters[0]))
-#define FIRST_TEXT_FILTER 5
-
-/* The filter's text, or NULL when it is not set. */
-static const char *filter_text(const wd_audit_filter *filter, size_t i)
-{
-    const char *text = NULL;
-    memcpy(&text, (const char *)filter + text_filters[i].offset, sizeof(text));
-    return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
-static wd_status check(const wd_audit_filter *filter, wd_error *err)
-{
-    if (filter->limit > WD_AUDIT_QUERY_ROWS)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u rows",
-                         filter->limit, WD_AUDIT_QUERY_ROWS);
-    if (filter->from_seq > INT64_MAX || filter->to_seq > INT64_MAX)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
-    if (filter->since_ms < 0 || filter->until_ms < 0)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a time above 2^63-1 ms");
-    if (filter->event != NULL && strnlen(filter->event, GLOB_BYTES + 1) > GLOB_BYTES)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "event is longer than %u bytes",
-                         GLOB_BYTES);
-    return WD_OK;
-}
-
-static void write_conditions(const wd_audit_filter *filter, char sql[QUERY_SQL_BYTES])
-{
-    (void)strlcat(sql, " WHERE seq >= ?1", QUERY_SQL_BYTES);
-    if (filter->to_seq != 0)
-        (void)strlcat(sql, " AND seq <= ?2", QUERY_SQL_BYTES);
-    if (filter->since_ms != 0)
-        (void)strlcat(sql, " AND wall_ms >= ?3", QUERY_SQL_BYTES);
-    if (filter->until_ms != 0)
-        (void)strlcat(sql, " AND wall_ms < ?4", QUERY_SQL_BYTES);
-    for (size_t i = 0; i < TEXT_FILTERS; i++) {
-        if (filter_text(filter, i) != NULL)
-            (void)strlcat(sql, text_filters[i].condition, QUERY_SQL_BYTES);
-    }
-}
-
-/* A parameter that the statement does not have is not bound: SQLite says RANGE. */
-static void bind_filter(const wd_audit_filter *filter, sqlite3_stmt *stmt)
-{
-    (void)sqlite3_bind_int64(stmt, 1, (int64_t)filter->from_seq);
-    (void)sqlite3_bind_int64(stmt, 2, (int64_t)filter->to_seq);
-    (void)sqlite3_bind_int64(stmt, 3, filter->since_ms);
-    (void)sqlite3_bind_int64(stmt, 4, filter->until_ms);
-    for (size_t i = 0; i < TEXT_FILTERS; i++) {
-        const char *text = filter_text(filter, i);
-        if (text != NULL)
-            wd_sql_bind_text(stmt, FIRST_TEXT_FILTER + (int)i, text);
-    }
-}
 
 typedef struct rows {
     sqlite3_stmt *stmt;
     const char *chain_id;
     uint64_t most;
+    bool down; /* from newer to older */
 } rows;
 
 /* Hands out rows until there are no more, the sink has enough, or `most` were given:
@@ -98,46 +26,44 @@ static wd_status give(const rows *from, const wd_audit_sink *sink,
             return WD_OK;
         wd_audit_row_read(stmt, from->chain_id, &row);
         if (!sink->row(sink->arg, &row)) {
-            *ret_next_seq = row.seq + 1;
+            *ret_next_seq = from->down ? row.seq - 1 : row.seq + 1;
             return WD_OK;
         }
     }
-}
-
-static uint32_t limit_of(const wd_audit_filter *filter)
-{
-    return filter->limit != 0 ? filter->limit : QUERY_ROWS;
 }
 
 wd_status wd_audit_query(wd_reader *reader, const wd_audit_filter *filter,
                          const wd_audit_sink *sink, uint64_t *ret_next_seq,
                          wd_error *err)
 {
-    WD_TRY(check(filter, err));
-    char sql[QUERY_SQL_BYTES] = "SELECT " WD_AUDIT_COLUMNS " FROM audit";
-    write_conditions(filter, sql);
-    (void)strlcat(sql, " ORDER BY seq", sizeof(sql));
+    WD_TRY(wd_filter_check(filter, err));
+    char sql[WD_FILTER_SQL_BYTES] = "SELECT " WD_AUDIT_COLUMNS " FROM audit";
+    wd_filter_write(filter, sql);
+    (void)strlcat(sql, filter->newest_first ? " ORDER BY seq DESC" : " ORDER BY seq",
+                  sizeof(sql));
 
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     WD_TRY(wd_sql_prepare(reader->db, sql, &stmt, err));
-    bind_filter(filter, stmt);
-    rows found = {stmt, reader->chain_id, limit_of(filter)};
+    wd_filter_bind(filter, stmt);
+    rows found = {stmt, reader->chain_id, wd_filter_limit(filter),
+                  filter->newest_first};
     return give(&found, sink, ret_next_seq, err);
 }
 
 wd_status wd_audit_tail(wd_reader *reader, const wd_audit_filter *filter,
                         const wd_audit_sink *sink, wd_error *err)
 {
-    WD_TRY(check(filter, err));
-    char sql[QUERY_SQL_BYTES] = "SELECT * FROM (SELECT " WD_AUDIT_COLUMNS " FROM audit";
-    write_conditions(filter, sql);
-    (void)strlcat(sql, " ORDER BY seq DESC LIMIT ?12) ORDER BY seq", sizeof(sql));
+    WD_TRY(wd_filter_check(filter, err));
+    char sql[WD_FILTER_SQL_BYTES] =
+        "SELECT * FROM (SELECT " WD_AUDIT_COLUMNS " FROM audit";
+    wd_filter_write(filter, sql);
+    (void)strlcat(sql, " ORDER BY seq DESC LIMIT ?21) ORDER BY seq", sizeof(sql));
 
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     WD_TRY(wd_sql_prepare(reader->db, sql, &stmt, err));
-    bind_filter(filter, stmt);
-    (void)sqlite3_bind_int64(stmt, 12, limit_of(filter));
-    rows found = {stmt, reader->chain_id, UINT64_MAX};
+    wd_filter_bind(filter, stmt);
+    (void)sqlite3_bind_int64(stmt, 21, wd_filter_limit(filter));
+    rows found = {stmt, reader->chain_id, UINT64_MAX, false};
     uint64_t next = 0;
     return give(&found, sink, &next, err);
 }
@@ -180,7 +106,7 @@ wd_status wd_audit_open_calls(wd_reader *reader, const wd_audit_sink *sink,
         " ORDER BY seq";
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     WD_TRY(wd_sql_prepare(reader->db, sql, &stmt, err));
-    rows found = {stmt, reader->chain_id, UINT64_MAX};
+    rows found = {stmt, reader->chain_id, UINT64_MAX, false};
     uint64_t next = 0;
     return give(&found, sink, &next, err);
 }

@@ -35,9 +35,15 @@ static const char step_1[] =
 static const char step_2[] = "ALTER TABLE tokens ADD COLUMN parent TEXT NOT NULL"
                              " DEFAULT '';";
 
+/* Whose the token was, and which gate's pool: what auditors ask by. */
+static const char step_3[] = "ALTER TABLE audit ADD COLUMN owner TEXT;"
+                             "ALTER TABLE audit ADD COLUMN family TEXT;"
+                             "ALTER TABLE audit ADD COLUMN pool TEXT;";
+
 const wd_schema_step wd_schema_steps[] = {
     {"tokens and audit", step_1},
     {"the token that a token was issued with", step_2},
+    {"owner, family and pool of audit rows", step_3},
 };
 const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_steps[0]);
 

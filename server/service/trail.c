@@ -60,6 +60,9 @@ static void copy_texts(gathered *g, Warded__V1__AuditRow *to, const wd_audit_row
     to->digest = copy(g, row->digest);
     to->detail = copy(g, row->detail);
     to->tool = copy(g, row->tool);
+    to->owner = copy(g, row->owner);
+    to->family = copy(g, row->family);
+    to->pool = copy(g, row->pool);
 }
 
 static void copy_numbers(Warded__V1__AuditRow *to, const wd_audit_row *row)
@@ -92,20 +95,44 @@ static bool gather(void *arg, const wd_audit_row *row)
     return !g->full;
 }
 
+static void take_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
+{
+    if (asked == NULL)
+        return;
+    filter->since_ms = (int64_t)asked->since_ms;
+    filter->until_ms = (int64_t)asked->until_ms;
+    filter->event = asked->event;
+    filter->outcome = asked->outcome;
+    filter->codes = asked->codes;
+    filter->n_codes = asked->n_codes;
+    filter->reason = asked->reason;
+    filter->principal = asked->principal;
+    filter->peer = asked->peer;
+    filter->token_id = asked->token_id;
+    filter->family = asked->family;
+    filter->owner = asked->owner;
+    filter->method = asked->method;
+    filter->pool = asked->pool;
+    filter->session_id = asked->session_id;
+    filter->episode_id = asked->episode_id;
+    filter->trajectory_id = asked->trajectory_id;
+    filter->call_id = asked->call_id;
+    filter->trace_id = asked->trace_id;
+    filter->tool = asked->tool;
+}
+
 static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
 {
-    return (wd_audit_filter){
+    wd_audit_filter filter = {
         .from_seq = request->from_seq,
-        .since_ms = (int64_t)request->since_ms,
-        .until_ms = (int64_t)request->until_ms,
-        .event = request->event,
-        .principal = request->principal,
-        .token_id = request->token_id,
-        .method = request->method,
-        .call_id = request->call_id,
-        .trajectory_id = request->trajectory_id,
+        .to_seq = request->to_seq,
+        .newest_first =
+            request->order == WARDED__V1__QUERY_REQUEST__ORDER__NEWEST_FIRST,
         .limit = request->limit != 0 ? request->limit : DEFAULT_ROWS,
     };
+
+    take_filter(request->filter, &filter);
+    return filter;
 }
 
 static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *err)
@@ -113,10 +140,13 @@ static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *
     if (request->limit > WD_AUDIT_QUERY_ROWS)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u",
                          request->limit, WD_AUDIT_QUERY_ROWS);
-    if (request->since_ms > INT64_MAX || request->until_ms > INT64_MAX ||
-        request->from_seq > INT64_MAX)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                         "from_seq, since_ms and until_ms are at most 2^63 - 1");
+    const Warded__V1__AuditFilter *asked = request->filter;
+
+    if (request->from_seq > INT64_MAX || request->to_seq > INT64_MAX ||
+        (asked != NULL && (asked->since_ms > INT64_MAX || asked->until_ms > INT64_MAX)))
+        return wd_refuse(
+            err, WD_REASON_FIELD_INVALID,
+            "from_seq, to_seq, since_ms and until_ms are at most 2^63 - 1");
     return WD_OK;
 }
 

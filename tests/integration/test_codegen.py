@@ -74,7 +74,11 @@ class Served:
     def events(self, method: str) -> set[str]:
         """What the audit trail tells of a method, as the admin reads it."""
         stub = audit_wd.AuditStub(warded.connect(self.home / "profile/admin"))
-        reply = stub.Query(audit_wd.QueryRequest(method=method, limit=1000))
+        reply = stub.Query(
+            audit_wd.QueryRequest(
+                filter=audit_wd.AuditFilter(method=method), limit=1000
+            )
+        )
         return {row.event for row in reply.rows}
 
 

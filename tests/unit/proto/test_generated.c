@@ -157,7 +157,7 @@ static void our_methods_are_all_there_and_each_is_lawful(void **state)
             assert_true(method == NULL || method->built);
         }
     }
-    assert_int_equal(n_methods, 31);
+    assert_int_equal(n_methods, 34);
     assert_int_equal(n_built, COUNT(built));
     assert_int_equal(n_unaudited, 1); /* Health.Check alone */
 }

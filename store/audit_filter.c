@@ -1,0 +1,143 @@
+#include "store/audit_filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define QUERY_ROWS 100U /* when nobody says how many */
+
+/* Filters that compare with one text. Parameters are numbered from 5 on. */
+static const struct {
+    size_t offset;
+    const char *condition;
+} texts[] = {
+    {offsetof(wd_audit_filter, event), "event GLOB ?5"},
+    {offsetof(wd_audit_filter, outcome), "outcome = ?6"},
+    {offsetof(wd_audit_filter, principal), "principal = ?7"},
+    {offsetof(wd_audit_filter, token_id), "token_id = ?8"},
+    {offsetof(wd_audit_filter, method), "method = ?9"},
+    {offsetof(wd_audit_filter, call_id), "call_id = ?10"},
+    {offsetof(wd_audit_filter, trajectory_id), "trajectory_id = ?11"},
+    {offsetof(wd_audit_filter, reason), "reason = ?12"},
+    {offsetof(wd_audit_filter, peer),
+     "(principal GLOB ?13 OR peer_addr GLOB ?13 OR peer_cert GLOB ?13)"},
+    {offsetof(wd_audit_filter, family), "family = ?14"},
+    {offsetof(wd_audit_filter, owner), "owner = ?15"},
+    {offsetof(wd_audit_filter, pool), "pool = ?16"},
+    {offsetof(wd_audit_filter, session_id), "session_id = ?17"},
+    {offsetof(wd_audit_filter, episode_id), "episode_id = ?18"},
+    {offsetof(wd_audit_filter, trace_id), "trace_id = ?19"},
+    {offsetof(wd_audit_filter, tool), "tool = ?20"},
+};
+#define TEXTS      (sizeof(texts) / sizeof(texts[0]))
+#define FIRST_TEXT 5
+
+/* The filter's text, or NULL when it is not set. */
+static const char *text_of(const wd_audit_filter *filter, size_t i)
+{
+    const char *text = NULL;
+    memcpy(&text, (const char *)filter + texts[i].offset, sizeof(text));
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static wd_status check_glob(const char *name, const char *glob, size_t most,
+                            wd_error *err)
+{
+    if (glob != NULL && strnlen(glob, most + 1) > most)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s is longer than %zu bytes",
+                         name, most);
+    return WD_OK;
+}
+
+static wd_status check_codes(const wd_audit_filter *filter, wd_error *err)
+{
+    if (filter->n_codes > WD_AUDIT_CODES)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "%zu codes, at most %u",
+                         filter->n_codes, WD_AUDIT_CODES);
+    for (size_t i = 0; i < filter->n_codes; i++) {
+        if (filter->codes[i] >= WD_AUDIT_CODES)
+            return wd_refuse(err, WD_REASON_FIELD_INVALID, "code %u, at most %u",
+                             filter->codes[i], WD_AUDIT_CODES - 1);
+    }
+    return WD_OK;
+}
+
+wd_status wd_filter_check(const wd_audit_filter *filter, wd_error *err)
+{
+    if (filter->limit > WD_AUDIT_QUERY_ROWS)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u rows",
+                         filter->limit, WD_AUDIT_QUERY_ROWS);
+    if (filter->from_seq > INT64_MAX || filter->to_seq > INT64_MAX)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
+    if (filter->since_ms < 0 || filter->until_ms < 0)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a time above 2^63-1 ms");
+    WD_TRY(check_codes(filter, err));
+    WD_TRY(check_glob("event", filter->event, WD_AUDIT_EVENT_BYTES, err));
+    return check_glob("peer", filter->peer, WD_AUDIT_PEER_BYTES, err);
+}
+
+static void add(char sql[WD_FILTER_SQL_BYTES], const char *text)
+{
+    size_t size = strlcat(sql, text, WD_FILTER_SQL_BYTES);
+    WD_ASSERT(size < WD_FILTER_SQL_BYTES);
+}
+
+static void write_codes(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BYTES])
+{
+    char number[16];
+    for (size_t i = 0; i < filter->n_codes; i++) {
+        (void)snprintf(number, sizeof(number), "%s%u", i == 0 ? " AND code IN (" : ", ",
+                       filter->codes[i]);
+        add(sql, number);
+    }
+    if (filter->n_codes > 0)
+        add(sql, ")");
+}
+
+/* Bounds of seq: from_seq is the lower one, and the upper one of newest_first. */
+static void write_bounds(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BYTES])
+{
+    bool down = filter->newest_first;
+    if (down && filter->from_seq == 0)
+        add(sql, " WHERE seq >= ?2");
+    else
+        add(sql, down ? " WHERE seq <= ?1 AND seq >= ?2" : " WHERE seq >= ?1");
+    if (!down && filter->to_seq != 0)
+        add(sql, " AND seq <= ?2");
+}
+
+void wd_filter_write(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BYTES])
+{
+    write_bounds(filter, sql);
+    if (filter->since_ms != 0)
+        add(sql, " AND wall_ms >= ?3");
+    if (filter->until_ms != 0)
+        add(sql, " AND wall_ms < ?4");
+    for (size_t i = 0; i < TEXTS; i++) {
+        if (text_of(filter, i) == NULL)
+            continue;
+        add(sql, " AND ");
+        add(sql, texts[i].condition);
+    }
+    write_codes(filter, sql);
+    if (filter->without_reads)
+        add(sql, " AND event <> 'audit.query'");
+}
+
+/* A parameter that the statement does not have is not bound: SQLite says RANGE. */
+void wd_filter_bind(const wd_audit_filter *filter, sqlite3_stmt *stmt)
+{
+    (void)sqlite3_bind_int64(stmt, 1, (int64_t)filter->from_seq);
+    (void)sqlite3_bind_int64(stmt, 2, (int64_t)filter->to_seq);
+    (void)sqlite3_bind_int64(stmt, 3, filter->since_ms);
+    (void)sqlite3_bind_int64(stmt, 4, filter->until_ms);
+    for (size_t i = 0; i < TEXTS; i++) {
+        const char *text = text_of(filter, i);
+        if (text != NULL)
+            wd_sql_bind_text(stmt, FIRST_TEXT + (int)i, text);
+    }
+}
+
+uint32_t wd_filter_limit(const wd_audit_filter *filter)
+{
+    return filter->limit != 0 ? filter->limit : QUERY_ROWS;
+}
