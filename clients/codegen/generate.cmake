@@ -2,6 +2,8 @@
 #
 #   warded_generate_c(OUT ROOT DIR FILE...)       protoc-c messages and .wd.{h,c} tables;
 #                                                 OUT: the C files to compile
+#   warded_generate_c_client(OUT ROOT DIR FILE...)  .wdc.{h,c}: the calls of their
+#                                                 services, for programs with libwarded
 #   warded_generate_python(OUT ROOT DIR FILE...)  <file>_wd.py modules; OUT: the files
 #
 # ROOT is the folder that FILE names and imports are relative to; DIR receives the tree.
@@ -37,6 +39,23 @@ function(warded_generate_c out root dir)
             DEPENDS ${root}/${proto} ${WARDED_PROTOS}/warded/v1/options.proto
                 ${WARDED_PLUGIN_FILES}
             COMMENT "Generating C from ${proto}" VERBATIM)
+        list(APPEND sources ${made})
+    endforeach()
+    set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+function(warded_generate_c_client out root dir)
+    file(MAKE_DIRECTORY ${dir})
+    set(sources)
+    foreach(proto ${ARGN})
+        string(REGEX REPLACE "\\.proto$" "" base ${proto})
+        set(made ${dir}/${base}.wdc.c ${dir}/${base}.wdc.h)
+        add_custom_command(OUTPUT ${made}
+            COMMAND ${WARDED_PROTOC} -I${root} -I${WARDED_PROTOS} -I${PROTOBUF_PROTOS}
+                --warded_opt=lang=c-client --warded_out=${dir} ${proto}
+            DEPENDS ${root}/${proto} ${WARDED_PROTOS}/warded/v1/options.proto
+                ${WARDED_PLUGIN_FILES}
+            COMMENT "Generating C calls from ${proto}" VERBATIM)
         list(APPEND sources ${made})
     endforeach()
     set(${out} ${sources} PARENT_SCOPE)

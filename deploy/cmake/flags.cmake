@@ -7,7 +7,9 @@ target_compile_options(wd_flags INTERFACE
     -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wcast-align -Wformat=2
     -Wundef -Wvla -Wswitch-enum -Wimplicit-fallthrough -Wnull-dereference
-    -fno-common -fstack-protector-strong -fvisibility=hidden
+    -fno-common -fstack-protector-strong
+    # Targets with WD_EXPORTED are what libwarded.so shows (clients/c/libwarded.map).
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:WD_EXPORTED>>>:-fvisibility=hidden>
     $<$<C_COMPILER_ID:GNU>:-Wlogical-op;-Wduplicated-cond;-Wduplicated-branches;-Walloca>
     # protoc-c's ..._INIT macros cast const away where they are used; gcc lets system
     # headers do that, clang does not. Our own casts are gcc's to find.

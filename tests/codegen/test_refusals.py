@@ -133,4 +133,7 @@ def test_a_file_that_does_not_import_options_has_no_rules(tmp_path: Path) -> Non
 def test_plugin_refuses_an_unknown_option(tmp_path: Path) -> None:
     run = protoc(tmp_path, HEAD, options="lang=rust")
     assert run.code != 0
-    assert 'option "lang=rust" is unknown: say lang=c or lang=python' in run.errors
+    assert (
+        'option "lang=rust" is unknown: say lang=c, lang=c-client or lang=python'
+        in run.errors
+    )

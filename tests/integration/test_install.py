@@ -70,6 +70,28 @@ def test_the_python_package_is_installed(prefix: Path) -> None:
     assert str(prefix) in done.stdout
 
 
+def test_claim_05_the_c_library_is_found_and_linked_by_others(
+    prefix: Path, tmp_path: Path
+) -> None:
+    """The example as a user would build it: pkg-config, cc, nothing of our tree."""
+    example = prefix / "share/doc/warded/examples/whoami.c"
+    (pc,) = prefix.rglob("warded.pc")
+    env = f"PKG_CONFIG_PATH={pc.parent}"
+    asan = "-fsanitize=address,undefined"  # as the library under test
+    words = run("env", env, "pkg-config", "--cflags", "--libs", "warded").stdout.split()
+    program = tmp_path / "whoami"
+    run("cc", "-Wall", "-Werror", asan, str(example), *words, "-o", program)
+    library = f"LD_LIBRARY_PATH={pc.parents[1]}"
+    done = run("env", library, program, str(tmp_path / "none"), check=False)
+    assert done.returncode == 1
+    assert "no such profile" in done.stderr
+    assert "warded profile new" in done.stderr
+    exported = run("nm", "-D", "--defined-only", pc.parents[1] / "libwarded.so").stdout
+    names = {line.split()[-1] for line in exported.splitlines()}
+    assert {"wd_channel_open", "wd_warded_v1_token_call_revoke"} <= names
+    assert not {n for n in names if n.startswith(("wd_tls", "wd_conn", "wd_store"))}
+
+
 def test_a_gate_starts_from_where_it_is_installed(
     installed: Path, new_home: NewHome, new_gate: NewGate
 ) -> None:

@@ -36,10 +36,11 @@ UNITS = (
     "tls_limits",
 )
 # Files of tests/integration whose gate is the stub one, with real NNG.
-GATES = ("test_gate_calls", "test_gate_record", "test_gate_parked")
+GATES = ("test_gate_calls", "test_gate_record", "test_gate_parked", "test_c_client")
 # kill -9 leaves no report, and this one wants replies sooner than TSan lets them come.
 NOT = "not kills_under_load"
-PROGRAMS = ("test_gate", "warded", "tokctl", *(f"test_{unit}" for unit in UNITS))
+TOOLS = ("test_gate", "warded", "tokctl", "rpc_caller", "warded_whoami")
+PROGRAMS = (*TOOLS, *(f"test_{unit}" for unit in UNITS))
 
 REPORT = re.compile(r"WARNING: ThreadSanitizer|SUMMARY: ThreadSanitizer")
 

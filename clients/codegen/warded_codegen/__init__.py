@@ -4,7 +4,7 @@
     model   what is generated, as plain frozen data
     check   what is refused, and why
     names   how a protobuf name looks in C
-    c, py   the model as text
+    c, c_client, py   the model as text
     plugin  protoc's request in, protoc's response out
 
 It knows nothing of Warded's own services.

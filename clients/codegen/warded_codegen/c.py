@@ -116,7 +116,7 @@ def _service_h(service: Service) -> str:
     handled = [_words(service, m) for m in service.methods if _built(m)]
     return _SERVICE_H.format(
         prefix=names.prefix(service.full),
-        comment=_comment(service.comment or service.full, ""),
+        comment=comment(service.comment or service.full, ""),
         handlers="".join(_HANDLER.format(**words) for words in handled),
         replies="".join(_REPLY_H.format(**words) for words in handled),
     )
@@ -142,7 +142,7 @@ def _words(service: Service, method: Method) -> dict[str, str]:
         "path": method.path,
         "request": names.protoc_c_type(method.request.full),
         "reply": names.protoc_c_type(method.reply.full),
-        "comment": _comment(method.comment, "    "),
+        "comment": comment(method.comment, "    "),
     }
 
 
@@ -172,7 +172,7 @@ def _bool(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _comment(text: str, indent: str) -> str:
+def comment(text: str, indent: str) -> str:
     """`text` as one C comment of its own lines, or nothing."""
     if not text:
         return ""

@@ -9,11 +9,16 @@ from google.protobuf.compiler.plugin_pb2 import (
     CodeGeneratorResponse,
 )
 
-from . import c, check, py
+from . import c, c_client, check, py
 from .model import File
 from .read import read
 
-_LANGUAGES = {"c": (c.render,), "python": (py.render,), "": (c.render, py.render)}
+_LANGUAGES = {
+    "c": (c.render,),
+    "c-client": (c_client.render,),
+    "python": (py.render,),
+    "": (c.render, py.render),
+}
 
 
 def main(source: BinaryIO, sink: BinaryIO) -> None:
@@ -28,7 +33,8 @@ def answer(request: CodeGeneratorRequest) -> CodeGeneratorResponse:
     language = request.parameter.removeprefix("lang=")
     if language not in _LANGUAGES:
         response.error = (
-            f'option "{request.parameter}" is unknown: say lang=c or lang=python'
+            f'option "{request.parameter}" is unknown: say lang=c, lang=c-client or '
+            "lang=python"
         )
         return response
 

@@ -1,0 +1,28 @@
+/* files.h - small text files of a profile: read whole, watched for changes.
+ *
+ * Threads: any.  Owns: nothing. */
+#ifndef WD_CLIENT_FILES_H
+#define WD_CLIENT_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clients/c/failure.h"
+
+#define WD_PROFILE_FILE_BYTES (1U << 20)
+
+/* What changes when a file does. All zero: it is not there. */
+typedef struct wd_stamp {
+    int64_t mtime_ns, size;
+    uint64_t inode, device;
+} wd_stamp;
+
+wd_stamp wd_stamp_of(const char *path);
+bool wd_stamp_equal(const wd_stamp *a, const wd_stamp *b);
+
+/* The whole file, without a byte order mark, ending in a NUL; from malloc.
+ * Errors (phase PROFILE): NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (too large, a
+ * NUL inside), RESOURCE_EXHAUSTED; the text names path and cure. */
+WD_MUST_USE wd_status wd_text_file_read(const char *path, char **ret, wd_failure *why);
+
+#endif
