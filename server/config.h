@@ -89,6 +89,8 @@ typedef struct wd_config {
     struct {
         wd_audit_level level;
         uint64_t reserve_bytes;
+        uint64_t segment_bytes; /* the open segment is sealed when it has so much */
+        uint64_t segment_ms;    /* or when its oldest row is so old */
     } audit;
     struct {
         wd_sandbox_mode mode;

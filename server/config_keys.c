@@ -9,6 +9,7 @@
 #define KIB           (UINT64_C(1) << 10)
 #define MIB           (UINT64_C(1) << 20)
 #define GIB           (UINT64_C(1) << 30)
+#define DAY_MS        UINT64_C(86400000)
 #define AT(member)    offsetof(wd_config, member)
 #define IN(member)    offsetof(wd_tool_config, member)
 #define ANY_TEXT      0, 1024
@@ -56,6 +57,10 @@ static const wd_key keys[] = {
      "metadata|request", "request: bounded payloads are kept too"},
     {"audit.reserve_bytes", WD_KEY_UINT, AT(audit.reserve_bytes), "bytes", 16 * MIB,
      64 * GIB, "67108864", NULL, "disk space set aside to finish what has begun"},
+    {"audit.segment_bytes", WD_KEY_UINT, AT(audit.segment_bytes), "bytes", 64 * KIB,
+     64 * GIB, "536870912", NULL, "rows are sealed into a file when they take so much"},
+    {"audit.segment_ms", WD_KEY_UINT, AT(audit.segment_ms), "ms", 1000, 31 * DAY_MS,
+     "86400000", NULL, "or when the oldest of them is so old"},
 
     {"sandbox.mode", WD_KEY_ENUM, AT(sandbox.mode), "", 0, 1, "namespaces",
      "namespaces|external", "external: all of Warded runs inside an outer sandbox"},

@@ -259,6 +259,7 @@ static void stop(run *r)
         _exit(0);
     }
     wd_rejects_flush(r->gate.rejects, r->gate.writer);
+    wd_archive_stop(WD_STEAL(r->gate.archive));
     wd_writer_stop(WD_STEAL(r->gate.writer));
     if (wd_recovery_stop(&r->gate, &err) != WD_OK)
         wd_log(WD_LOG_ERROR, "gate.stop_unrecorded", WD_KV("why", err.msg));

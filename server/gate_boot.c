@@ -8,6 +8,7 @@
 
 #include "proto/c/sha256.h"
 #include "server/dedupe.h"
+#include "server/log.h"
 #include "server/recovery.h"
 #include "server/service/batch.h"
 #include "server/service/services.h"
@@ -71,6 +72,26 @@ wd_status wd_gate_load_digest_key(const wd_config *config, uint8_t *ret_key,
 
 /* --- the parts ----------------------------------------------------------------------------- */
 
+/* On the archive's thread. */
+static void archive_failed(void *arg, const wd_error *err)
+{
+    (void)arg;
+    wd_log(WD_LOG_ERROR, "audit.archive_failed", WD_KV("why", err->msg));
+}
+
+static wd_status start_archive(wd_gate *gate, wd_error *err)
+{
+    const wd_archive_options options = {
+        .store = gate->store,
+        .writer = gate->writer,
+        .segment_bytes = gate->config->audit.segment_bytes,
+        .segment_ms = (int64_t)gate->config->audit.segment_ms,
+        .failed = archive_failed,
+    };
+
+    return wd_archive_start(&options, &gate->archive, err);
+}
+
 static wd_status open_store(wd_gate *gate, wd_error *err)
 {
     const wd_store_options options = {
@@ -85,7 +106,8 @@ static wd_status open_store(wd_gate *gate, wd_error *err)
     WD_TRY(wd_reader_open(options.dir, options.vfs, &reader, err));
     WD_TRY(wd_recovery_run(gate, reader, err));
     WD_TRY(wd_dedupe_restore(gate, reader, err));
-    return wd_writer_start(gate->store, &gate->writer, err);
+    WD_TRY(wd_writer_start(gate->store, &gate->writer, err));
+    return start_archive(gate, err);
 }
 
 /* A call was signalled; its number is found by whoever has it. */
@@ -170,6 +192,7 @@ void wd_gate_unboot(wd_gate *gate)
     wd_pool_stop(gate->reader_pool);
     if (gate->rejects != NULL && gate->writer != NULL)
         wd_rejects_flush(gate->rejects, gate->writer);
+    wd_archive_stop(gate->archive);
     wd_writer_stop(gate->writer);
     wd_pool_stop(gate->reply_pool);
     wd_listener_free(gate->listener);

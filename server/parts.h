@@ -16,6 +16,7 @@
 #include "server/pool.h"
 #include "server/registry.h"
 #include "server/rejects.h"
+#include "store/archive.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -46,6 +47,7 @@ typedef struct wd_gate {
 
     wd_store *store;
     wd_writer *writer;
+    wd_archive *archive;
     wd_registry *registry;
     wd_peers *peers;
     wd_inflight *inflight;

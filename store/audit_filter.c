@@ -8,25 +8,27 @@
 /* Filters that compare with one text. Parameters are numbered from 5 on. */
 static const struct {
     size_t offset;
-    const char *condition;
+    const char *what; /* NULL: facts do not tell */
+    const char *value;
+    const char *condition; /* NULL: "what value" */
 } texts[] = {
-    {offsetof(wd_audit_filter, event), "event GLOB ?5"},
-    {offsetof(wd_audit_filter, outcome), "outcome = ?6"},
-    {offsetof(wd_audit_filter, principal), "principal = ?7"},
-    {offsetof(wd_audit_filter, token_id), "token_id = ?8"},
-    {offsetof(wd_audit_filter, method), "method = ?9"},
-    {offsetof(wd_audit_filter, call_id), "call_id = ?10"},
-    {offsetof(wd_audit_filter, trajectory_id), "trajectory_id = ?11"},
-    {offsetof(wd_audit_filter, reason), "reason = ?12"},
-    {offsetof(wd_audit_filter, peer),
+    {offsetof(wd_audit_filter, event), "event", "GLOB ?5", NULL},
+    {offsetof(wd_audit_filter, outcome), "outcome", "= ?6", NULL},
+    {offsetof(wd_audit_filter, principal), "principal", "= ?7", NULL},
+    {offsetof(wd_audit_filter, token_id), "token_id", "= ?8", NULL},
+    {offsetof(wd_audit_filter, method), "method", "= ?9", NULL},
+    {offsetof(wd_audit_filter, call_id), NULL, NULL, "call_id = ?10"},
+    {offsetof(wd_audit_filter, trajectory_id), "trajectory_id", "= ?11", NULL},
+    {offsetof(wd_audit_filter, reason), "reason", "= ?12", NULL},
+    {offsetof(wd_audit_filter, peer), NULL, NULL,
      "(principal GLOB ?13 OR peer_addr GLOB ?13 OR peer_cert GLOB ?13)"},
-    {offsetof(wd_audit_filter, family), "family = ?14"},
-    {offsetof(wd_audit_filter, owner), "owner = ?15"},
-    {offsetof(wd_audit_filter, pool), "pool = ?16"},
-    {offsetof(wd_audit_filter, session_id), "session_id = ?17"},
-    {offsetof(wd_audit_filter, episode_id), "episode_id = ?18"},
-    {offsetof(wd_audit_filter, trace_id), "trace_id = ?19"},
-    {offsetof(wd_audit_filter, tool), "tool = ?20"},
+    {offsetof(wd_audit_filter, family), "family", "= ?14", NULL},
+    {offsetof(wd_audit_filter, owner), "owner", "= ?15", NULL},
+    {offsetof(wd_audit_filter, pool), "pool", "= ?16", NULL},
+    {offsetof(wd_audit_filter, session_id), "session_id", "= ?17", NULL},
+    {offsetof(wd_audit_filter, episode_id), "episode_id", "= ?18", NULL},
+    {offsetof(wd_audit_filter, trace_id), "trace_id", "= ?19", NULL},
+    {offsetof(wd_audit_filter, tool), "tool", "= ?20", NULL},
 };
 #define TEXTS      (sizeof(texts) / sizeof(texts[0]))
 #define FIRST_TEXT 5
@@ -75,7 +77,17 @@ wd_status wd_filter_check(const wd_audit_filter *filter, wd_error *err)
     return check_glob("peer", filter->peer, WD_AUDIT_PEER_BYTES, err);
 }
 
-static void add(char sql[WD_FILTER_SQL_BYTES], const char *text)
+bool wd_filter_each(const wd_audit_filter *filter, size_t i, wd_filter_text *ret)
+{
+    if (i >= TEXTS)
+        return false;
+    bool told = texts[i].what != NULL;
+    *ret = (wd_filter_text){told ? text_of(filter, i) : NULL, texts[i].what,
+                            texts[i].value};
+    return true;
+}
+
+void wd_filter_add(char sql[WD_FILTER_SQL_BYTES], const char *text)
 {
     size_t size = strlcat(sql, text, WD_FILTER_SQL_BYTES);
     WD_ASSERT(size < WD_FILTER_SQL_BYTES);
@@ -87,40 +99,50 @@ static void write_codes(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BY
     for (size_t i = 0; i < filter->n_codes; i++) {
         (void)snprintf(number, sizeof(number), "%s%u", i == 0 ? " AND code IN (" : ", ",
                        filter->codes[i]);
-        add(sql, number);
+        wd_filter_add(sql, number);
     }
     if (filter->n_codes > 0)
-        add(sql, ")");
+        wd_filter_add(sql, ")");
 }
 
-/* Bounds of seq: from_seq is the lower one, and the upper one of newest_first. */
-static void write_bounds(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BYTES])
+/* from_seq is the lower bound, and the upper one of newest_first. */
+static void write_bounds(const wd_audit_filter *filter, const char *row,
+                         char sql[WD_FILTER_SQL_BYTES])
 {
     bool down = filter->newest_first;
-    if (down && filter->from_seq == 0)
-        add(sql, " WHERE seq >= ?2");
-    else
-        add(sql, down ? " WHERE seq <= ?1 AND seq >= ?2" : " WHERE seq >= ?1");
-    if (!down && filter->to_seq != 0)
-        add(sql, " AND seq <= ?2");
+    char text[96];
+    (void)snprintf(text, sizeof(text), " WHERE %s >= %s", row, down ? "?2" : "?1");
+    wd_filter_add(sql, text);
+    if (down ? filter->from_seq == 0 : filter->to_seq == 0)
+        return;
+    (void)snprintf(text, sizeof(text), " AND %s <= %s", row, down ? "?1" : "?2");
+    wd_filter_add(sql, text);
 }
 
-void wd_filter_write(const wd_audit_filter *filter, char sql[WD_FILTER_SQL_BYTES])
+static void write_text(size_t i, char sql[WD_FILTER_SQL_BYTES])
 {
-    write_bounds(filter, sql);
+    char text[128];
+    (void)snprintf(text, sizeof(text), " AND %s %s",
+                   texts[i].condition != NULL ? texts[i].condition : texts[i].what,
+                   texts[i].condition != NULL ? "" : texts[i].value);
+    wd_filter_add(sql, text);
+}
+
+void wd_filter_write(const wd_audit_filter *filter, const char *row,
+                     char sql[WD_FILTER_SQL_BYTES])
+{
+    write_bounds(filter, row, sql);
     if (filter->since_ms != 0)
-        add(sql, " AND wall_ms >= ?3");
+        wd_filter_add(sql, " AND wall_ms >= ?3");
     if (filter->until_ms != 0)
-        add(sql, " AND wall_ms < ?4");
+        wd_filter_add(sql, " AND wall_ms < ?4");
     for (size_t i = 0; i < TEXTS; i++) {
-        if (text_of(filter, i) == NULL)
-            continue;
-        add(sql, " AND ");
-        add(sql, texts[i].condition);
+        if (text_of(filter, i) != NULL)
+            write_text(i, sql);
     }
     write_codes(filter, sql);
     if (filter->without_reads)
-        add(sql, " AND event <> 'audit.query'");
+        wd_filter_add(sql, " AND event <> 'audit.query'");
 }
 
 /* A parameter that the statement does not have is not bound: SQLite says RANGE. */

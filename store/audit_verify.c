@@ -11,11 +11,12 @@
 
 /* A walk along the chain. */
 typedef struct walk {
-    const char *chain_id;
+    wd_trail *trail;
     wd_head *heads; /* what witnesses saw, by seq; owned */
     size_t n_heads;
     size_t next_head;       /* the first that has not been passed */
     wd_token_table *tokens; /* what is to be compared; NULL: none; owned */
+    bool unanchored;        /* the row before the first is not known */
     wd_audit_report report;
 } walk;
 
@@ -46,6 +47,13 @@ static wd_status take_heads(walk *w, const wd_audit_range *range, wd_error *err)
     return WD_OK;
 }
 
+static wd_status pass_on(const wd_error *cause, wd_error *err)
+{
+    if (err != NULL)
+        *err = *cause;
+    return cause->status;
+}
+
 static const char *fault_text(wd_audit_fault fault)
 {
     switch (fault) {
@@ -64,6 +72,8 @@ static const char *fault_text(wd_audit_fault fault)
                "it";
     case WD_AUDIT_TOKENS:
         return "is not what the tokens table says";
+    case WD_AUDIT_SEGMENT_MISSING:
+        return "is gone with a whole segment, and no tombstone tells of it";
     }
     return "is in an unknown state";
 }
@@ -91,12 +101,13 @@ static wd_status check_row(walk *w, sqlite3_stmt *stmt, uint64_t expected,
         return broken(w, WD_AUDIT_ROW_MISSING, expected, err);
     if (!wd_cells_hashes(stmt, prev, stored))
         return broken(w, WD_AUDIT_ROW_CHANGED, expected, err);
-    wd_cells_of_stmt(stmt, w->chain_id, cells);
+    wd_cells_of_stmt(stmt, w->trail->place.chain_id, cells);
     wd_cells_hash(cells, prev, hash);
     if (memcmp(hash, stored, sizeof(hash)) != 0)
         return broken(w, WD_AUDIT_ROW_CHANGED, expected, err);
-    if (memcmp(prev, w->report.head.hash, sizeof(prev)) != 0)
+    if (!w->unanchored && memcmp(prev, w->report.head.hash, sizeof(prev)) != 0)
         return broken(w, WD_AUDIT_ROW_UNLINKED, expected, err);
+    w->unanchored = false;
     w->report.head.seq = expected;
     memcpy(w->report.head.hash, hash, sizeof(hash));
     w->report.rows++;
@@ -126,7 +137,7 @@ static wd_status check_tokens(walk *w, sqlite3_stmt *stmt, wd_error *err)
     wd_audit_row row;
     if (w->tokens == NULL || !wd_token_trail_wants(wd_sql_text(stmt, EVENT_COLUMN)))
         return WD_OK;
-    wd_audit_row_read(stmt, w->chain_id, &row);
+    wd_audit_row_read(stmt, w->trail->place.chain_id, &row);
     wd_status status = wd_token_trail_row(w->tokens, &row, err);
     if (status == WD_DATA_LOSS) {
         w->report.fault = WD_AUDIT_TOKENS;
@@ -150,24 +161,20 @@ static wd_status check_all_tokens(walk *w, wd_error *err)
     return status;
 }
 
-/* Where the walk starts: the row before the range, whose hash is taken as it is. Where
- * that row is gone, the first row's own prev_hash. */
-static wd_status start_at(walk *w, sqlite3 *db, uint64_t first, wd_error *err)
+/* Where the walk starts: after what was pruned, or the row before the range, whose hash
+ * is taken as it is. Where that row is gone, the first row's own prev_hash is. */
+static wd_status start_at(walk *w, uint64_t first, wd_error *err)
 {
-    if (first <= 1)
+    uint64_t before = first <= 1 ? 0 : first - 1;
+    wd_error cause;
+    if (before < w->trail->pruned)
+        before = w->trail->pruned;
+    if (before == 0)
         return WD_OK;
-    WD_AUTO(sqlite3_stmt) *stmt = NULL;
-    const char *sql =
-        "SELECT CASE WHEN seq < ?1 THEN hash ELSE prev_hash END FROM audit"
-        " WHERE seq BETWEEN ?1 - 1 AND ?1 ORDER BY seq LIMIT 1";
-    WD_TRY(wd_sql_prepare(db, sql, &stmt, err));
-    (void)sqlite3_bind_int64(stmt, 1, (int64_t)first);
-    bool row = false;
-    WD_TRY(wd_sql_next(stmt, &row, err));
-    w->report.head.seq = first - 1;
-    if (row && sqlite3_column_bytes(stmt, 0) == WD_AUDIT_HASH_BYTES)
-        memcpy(w->report.head.hash, sqlite3_column_blob(stmt, 0), WD_AUDIT_HASH_BYTES);
-    return WD_OK;
+    w->report.head.seq = before;
+    wd_status status = wd_trail_hash(w->trail, before, w->report.head.hash, &cause);
+    w->unanchored = status == WD_NOT_FOUND;
+    return status == WD_OK || w->unanchored ? WD_OK : pass_on(&cause, err);
 }
 
 /* A range that was asked for must be there; the newest rows, if someone saw them. */
@@ -182,25 +189,77 @@ static wd_status check_end(walk *w, uint64_t last, wd_error *err)
     return WD_OK;
 }
 
-static wd_status walk_rows(walk *w, sqlite3 *db, const wd_audit_range *range,
-                           wd_error *err)
+/* Of a pruned segment: each row by itself, for the tokens. */
+static wd_status check_kept(walk *w, sqlite3_stmt *stmt, wd_error *err)
 {
-    WD_AUTO(sqlite3_stmt) *stmt = NULL;
-    const char *sql = "SELECT " WD_AUDIT_COLUMNS " FROM audit"
-                      " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
-    WD_TRY(wd_sql_prepare(db, sql, &stmt, err));
+    wd_cell cells[WD_AUDIT_CELLS];
+    uint8_t prev[WD_AUDIT_HASH_BYTES];
+    uint8_t stored[WD_AUDIT_HASH_BYTES];
+    uint8_t hash[WD_AUDIT_HASH_BYTES];
+    uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
+    if (!wd_cells_hashes(stmt, prev, stored))
+        return broken(w, WD_AUDIT_ROW_CHANGED, seq, err);
+    wd_cells_of_stmt(stmt, w->trail->place.chain_id, cells);
+    wd_cells_hash(cells, prev, hash);
+    if (memcmp(hash, stored, sizeof(hash)) != 0)
+        return broken(w, WD_AUDIT_ROW_CHANGED, seq, err);
+    return check_tokens(w, stmt, err);
+}
+
+static wd_status check_next(walk *w, sqlite3_stmt *stmt, wd_error *err)
+{
+    WD_TRY(check_row(w, stmt, w->report.head.seq + 1, err));
+    WD_TRY(check_heads(w, err));
+    return check_tokens(w, stmt, err);
+}
+
+/* The rows of the range that a source must have: a segment none but its own. */
+static void bind_range(const wd_source *source, const wd_audit_range *range,
+                       sqlite3_stmt *stmt)
+{
     int64_t first = range->first <= 1 ? INT64_MIN : (int64_t)range->first;
     int64_t last = range->last == 0 ? INT64_MAX : (int64_t)range->last;
+    if (source->segment == NULL && source->first > 1 && first < (int64_t)source->first)
+        first = (int64_t)source->first; /* those before it are about to be deleted */
     (void)sqlite3_bind_int64(stmt, 1, first);
     (void)sqlite3_bind_int64(stmt, 2, last);
+}
+
+static bool is_beside(const wd_source *source, const wd_audit_range *range)
+{
+    return (range->last != 0 && source->first > range->last) ||
+           source->last < range->first;
+}
+
+static wd_status walk_source(walk *w, const wd_source *source,
+                             const wd_audit_range *range, wd_error *err)
+{
+    bool kept_only = source->segment != NULL && source->segment->kept_only;
+    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    if (is_beside(source, range))
+        return WD_OK;
+    if (!kept_only && source->segment != NULL && source->first > w->report.head.seq + 1)
+        return broken(w, WD_AUDIT_SEGMENT_MISSING, w->report.head.seq + 1, err);
+    w->report.n_segments += source->segment != NULL && !kept_only;
+    const char *sql = "SELECT " WD_AUDIT_COLUMNS " FROM audit"
+                      " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
+    WD_TRY(wd_sql_prepare(source->db, sql, &stmt, err));
+    bind_range(source, range, stmt);
     for (;;) {
         bool more = false;
         WD_TRY(wd_sql_next(stmt, &more, err));
         if (!more)
-            break;
-        WD_TRY(check_row(w, stmt, w->report.head.seq + 1, err));
-        WD_TRY(check_heads(w, err));
-        WD_TRY(check_tokens(w, stmt, err));
+            return WD_OK;
+        WD_TRY(kept_only ? check_kept(w, stmt, err) : check_next(w, stmt, err));
+    }
+}
+
+static wd_status walk_rows(walk *w, const wd_audit_range *range, wd_error *err)
+{
+    for (size_t i = 0; i < wd_trail_count(w->trail); i++) {
+        wd_source source;
+        WD_TRY(wd_trail_source(w->trail, i, &source, err));
+        WD_TRY(walk_source(w, &source, range, err));
     }
     WD_TRY(check_end(w, range->last, err));
     return check_all_tokens(w, err);
@@ -212,34 +271,32 @@ static wd_status load_tokens(walk *w, sqlite3 *db, wd_error *err)
     return wd_tokens_load(db, w->tokens, err);
 }
 
-static wd_status verify(walk *w, sqlite3 *db, const wd_audit_range *range,
-                        wd_error *err)
+static wd_status verify(walk *w, const wd_audit_range *range, wd_error *err)
 {
     if (range->first > INT64_MAX || range->last > INT64_MAX)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
     WD_TRY(take_heads(w, range, err));
-    WD_TRY(start_at(w, db, range->first, err));
-    return walk_rows(w, db, range, err);
+    WD_TRY(start_at(w, range->first, err));
+    return walk_rows(w, range, err);
 }
 
-wd_status wd_chain_verify(sqlite3 *db, const char *chain_id,
-                          const wd_audit_range *range, wd_audit_report *ret_report,
-                          wd_error *err)
+wd_status wd_chain_verify(wd_trail *trail, const wd_audit_range *range,
+                          wd_audit_report *ret_report, wd_error *err)
 {
-    __attribute__((cleanup(walk_done))) walk w = {.chain_id = chain_id};
-    wd_status status = verify(&w, db, range, err);
+    __attribute__((cleanup(walk_done))) walk w = {.trail = trail};
+    wd_status status = verify(&w, range, err);
     *ret_report = w.report;
     return status;
 }
 
 /* Tokens and rows as of one moment: a gate may be writing both. */
-static wd_status verify_with_tokens(wd_reader *reader, const wd_audit_range *range,
+static wd_status verify_with_tokens(wd_trail *trail, const wd_audit_range *range,
                                     wd_audit_report *ret_report, wd_error *err)
 {
-    __attribute__((cleanup(walk_done))) walk w = {.chain_id = reader->chain_id};
-    wd_status status = load_tokens(&w, reader->db, err);
+    __attribute__((cleanup(walk_done))) walk w = {.trail = trail};
+    wd_status status = load_tokens(&w, trail->db, err);
     if (status == WD_OK)
-        status = verify(&w, reader->db, range, err);
+        status = verify(&w, range, err);
     *ret_report = w.report;
     return status;
 }
@@ -247,11 +304,10 @@ static wd_status verify_with_tokens(wd_reader *reader, const wd_audit_range *ran
 wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
                           wd_audit_report *ret_report, wd_error *err)
 {
+    WD_AUTO_TRAIL trail = {0};
     *ret_report = (wd_audit_report){0};
+    WD_TRY(wd_reader_trail(reader, &trail, err));
     if (range->first > 1 || range->last != 0)
-        return wd_chain_verify(reader->db, reader->chain_id, range, ret_report, err);
-    WD_TRY(wd_sql_exec(reader->db, "BEGIN", err));
-    wd_status status = verify_with_tokens(reader, range, ret_report, err);
-    (void)sqlite3_exec(reader->db, "ROLLBACK", NULL, NULL, NULL);
-    return status;
+        return wd_chain_verify(&trail, range, ret_report, err);
+    return verify_with_tokens(&trail, range, ret_report, err);
 }

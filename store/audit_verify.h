@@ -17,13 +17,15 @@ typedef enum wd_audit_fault {
     WD_AUDIT_TAIL_CUT,     /* a witness saw a row that is gone */
     WD_AUDIT_FORKED,       /* a witness saw another row with this seq */
     WD_AUDIT_TOKENS,       /* the tokens table is not what the row says */
+    WD_AUDIT_SEGMENT_MISSING, /* a sealed segment is gone without a tombstone */
 } wd_audit_fault;
 
 typedef struct wd_audit_report {
     uint64_t rows; /* verified */
     wd_head head;  /* the last one verified */
     size_t n_witnessed;
-    size_t n_tokens; /* compared with the rows that tell of them */
+    size_t n_tokens;   /* compared with the rows that tell of them */
+    size_t n_segments; /* sealed ones read */
     wd_audit_fault fault;
     uint64_t bad_seq; /* 0: no fault */
 } wd_audit_report;

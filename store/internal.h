@@ -17,6 +17,7 @@
 #include "store/store.h"
 #include "store/token_table.h"
 #include "store/tokens.h"
+#include "store/trail.h"
 #include "store/writer.h"
 
 /* Statements that every group runs, prepared at open. */
@@ -37,6 +38,7 @@ struct wd_store {
     sqlite3 *db;
     sqlite3_stmt *stmts[WD_STMT_COUNT];
     wd_place place;          /* folder, lock and reserve */
+    const char *vfs;         /* NULL: the default */
     wd_head pending;         /* newest row of the group in work */
     wd_token *fresh;         /* tokens of that group, newest first, for the table */
     int64_t kept_highest_ms; /* as in meta */
@@ -53,9 +55,16 @@ struct wd_store {
 
 struct wd_reader {
     sqlite3 *db;
+    char *dir;       /* of the store */
+    const char *vfs; /* NULL: the default */
     char chain_id[WD_UUID_TEXT_BYTES];
     int64_t deadline_ms; /* CLOCK_MONOTONIC; 0: none */
 };
+
+/* Where the rows of a store, and of a reader, are. */
+wd_trail_place wd_store_trail_place(const wd_store *store);
+WD_MUST_USE wd_status wd_reader_trail(wd_reader *reader, wd_trail *ret_trail,
+                                      wd_error *err);
 
 /* The head after a commit, for any thread to see. */
 void wd_store_publish_head(wd_store *store, const wd_head *head);
@@ -66,8 +75,7 @@ WD_MUST_USE wd_status wd_meta_read(sqlite3 *db, const char *name, char *ret_valu
 
 /* The newest row, and wd_audit_verify, on any connection. */
 WD_MUST_USE wd_status wd_head_read(sqlite3 *db, wd_head *ret_head, wd_error *err);
-WD_MUST_USE wd_status wd_chain_verify(sqlite3 *db, const char *chain_id,
-                                      const wd_audit_range *range,
+WD_MUST_USE wd_status wd_chain_verify(wd_trail *trail, const wd_audit_range *range,
                                       wd_audit_report *ret_report, wd_error *err);
 
 /* Writes the jobs of a list in one commit; sets their status. Does not call `done`.

@@ -41,6 +41,10 @@ wd_status wd_reader_open(const char *dir, const char *vfs, wd_reader **ret_reade
     WD_AUTO(wd_reader) *reader = calloc(1, sizeof(*reader));
     if (reader == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a reader");
+    reader->vfs = vfs;
+    reader->dir = strdup(dir);
+    if (reader->dir == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a reader");
     WD_TRY(wd_sql_open(path, SQLITE_OPEN_READONLY, vfs, &reader->db, err));
     WD_TRY(set_up(reader, err));
     *ret_reader = WD_STEAL(reader);
@@ -52,7 +56,15 @@ void wd_reader_close(wd_reader *reader)
     if (reader == NULL)
         return;
     (void)sqlite3_close_v2(reader->db);
+    free(reader->dir);
     free(reader);
+}
+
+wd_status wd_reader_trail(wd_reader *reader, wd_trail *ret_trail, wd_error *err)
+{
+    const wd_trail_place place = {reader->dir, reader->vfs, reader->chain_id,
+                                  &reader->deadline_ms};
+    return wd_trail_begin(reader->db, &place, ret_trail, err);
 }
 
 /* SQLite asks every so often: other than 0 ends the statement. */

@@ -40,10 +40,15 @@ static const char step_3[] = "ALTER TABLE audit ADD COLUMN owner TEXT;"
                              "ALTER TABLE audit ADD COLUMN family TEXT;"
                              "ALTER TABLE audit ADD COLUMN pool TEXT;";
 
+/* Signed heads of the chain: docs/audit.md, "Checkpoints". */
+static const char step_4[] =
+    "CREATE TABLE checkpoints (seq INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;";
+
 const wd_schema_step wd_schema_steps[] = {
     {"tokens and audit", step_1},
     {"the token that a token was issued with", step_2},
     {"owner, family and pool of audit rows", step_3},
+    {"signed checkpoints", step_4},
 };
 const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_steps[0]);
 

@@ -147,7 +147,24 @@ static wd_status distrust(const wd_store *store, const wd_error *cause, wd_error
                      store->place.dir, cause->msg);
 }
 
-static wd_status verify_tail(wd_store *store, wd_error *err)
+wd_trail_place wd_store_trail_place(const wd_store *store)
+{
+    return (wd_trail_place){store->place.dir, store->vfs, store->chain_id, NULL};
+}
+
+/* At least the newest row is never sealed: without it the chain would begin anew. */
+static wd_status check_newest(const wd_head *head, const wd_trail *trail, wd_error *err)
+{
+    uint64_t sealed = wd_trail_sealed(trail);
+    if (sealed == 0 || head->seq > sealed)
+        return WD_OK;
+    return wd_refuse(err, WD_REASON_CHAIN_BROKEN,
+                     "audit row %llu is missing and everything after it: the rows up "
+                     "to it are sealed, and store.db has no later one",
+                     (unsigned long long)sealed + 1);
+}
+
+static wd_status verify_tail(wd_store *store, wd_trail *trail, wd_error *err)
 {
     wd_head head;
     wd_audit_report report;
@@ -156,7 +173,8 @@ static wd_status verify_tail(wd_store *store, wd_error *err)
     wd_audit_range range = {.last = head.seq};
     if (head.seq > WD_STORE_TAIL_ROWS)
         range.first = head.seq - WD_STORE_TAIL_ROWS + 1;
-    if (wd_chain_verify(store->db, store->chain_id, &range, &report, &cause) != WD_OK)
+    if (check_newest(&head, trail, &cause) != WD_OK ||
+        wd_chain_verify(trail, &range, &report, &cause) != WD_OK)
         return distrust(store, &cause, err);
     store->pending = head;
     store->durable = head;
@@ -164,11 +182,10 @@ static wd_status verify_tail(wd_store *store, wd_error *err)
 }
 
 /* What decides who may come in is what the trail says, wherever its rows are. */
-static wd_status verify_tokens(wd_store *store, wd_error *err)
+static wd_status verify_tokens(wd_store *store, wd_trail *trail, wd_error *err)
 {
     wd_error cause;
-    wd_status status =
-        wd_token_trail_check(store->db, store->chain_id, store->tokens, &cause);
+    wd_status status = wd_token_trail_check(trail, store->tokens, &cause);
     if (status == WD_OK)
         return WD_OK;
     if (cause.reason == WD_REASON_CHAIN_BROKEN)
@@ -195,12 +212,15 @@ static wd_status load_highest(wd_store *store, wd_error *err)
 
 static wd_status load(wd_store *store, wd_error *err)
 {
+    WD_AUTO_TRAIL trail = {0};
     WD_TRY(name_chain(store, err));
-    WD_TRY(verify_tail(store, err));
+    const wd_trail_place place = wd_store_trail_place(store);
+    WD_TRY(wd_trail_begin(store->db, &place, &trail, err));
+    WD_TRY(verify_tail(store, &trail, err));
     WD_TRY(load_highest(store, err));
     WD_TRY(wd_token_table_new(&store->tokens, err));
     WD_TRY(wd_tokens_load(store->db, store->tokens, err));
-    return verify_tokens(store, err);
+    return verify_tokens(store, &trail, err);
 }
 
 static wd_store *store_new(const wd_store_options *options)
@@ -211,6 +231,7 @@ static wd_store *store_new(const wd_store_options *options)
     store->place.lock_fd = -1;
     store->place.reserve_fd = -1;
     store->clock = options->clock != NULL ? options->clock : wd_clock_system();
+    store->vfs = options->vfs;
     (void)pthread_mutex_init(&store->head_lock, NULL);
     return store;
 }

@@ -3,7 +3,7 @@
  * Threads: open and close on one thread. Between them the SQLite connection belongs to
  *          the writer thread (store/writer.h), or, in programs without one, to the
  *          caller. wd_audit_head, wd_store_now_ms and wd_store_tokens: any thread.
- * Owns:    DIR/{store.db, store.db-wal, store.db-shm, lock, reserve}.
+ * Owns:    DIR/{store.db, store.db-wal, store.db-shm, lock, reserve, audit/}.
  * Source:  sqlite.org/wal.html, sqlite.org/stricttables.html. Tables are STRICT, WAL,
  *          synchronous=FULL. */
 #ifndef WD_STORE_STORE_H

@@ -215,23 +215,26 @@ static wd_status check_hash(sqlite3_stmt *stmt, const char *chain_id, wd_error *
                      (long long)sqlite3_column_int64(stmt, 0));
 }
 
-wd_status wd_token_trail_check(sqlite3 *db, const char *chain_id, wd_token_table *table,
-                               wd_error *err)
+typedef struct checking {
+    const char *chain_id;
+    wd_token_table *table;
+} checking;
+
+static wd_status check_one(void *arg, sqlite3_stmt *stmt, wd_error *err)
 {
-    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    const checking *c = arg;
+    wd_audit_row row;
+    wd_audit_row_read(stmt, c->chain_id, &row);
+    if (!wd_token_trail_wants(row.event))
+        return WD_OK;
+    WD_TRY(check_hash(stmt, c->chain_id, err));
+    return wd_token_trail_row(c->table, &row, err);
+}
+
+wd_status wd_token_trail_check(wd_trail *trail, wd_token_table *table, wd_error *err)
+{
+    checking c = {trail->place.chain_id, table};
     uint64_t seq = 0;
-    WD_TRY(wd_sql_prepare(db,
-                          "SELECT " WD_AUDIT_COLUMNS " FROM audit WHERE event IN"
-                          " ('" ISSUE "', '" REVOKE "') ORDER BY seq",
-                          &stmt, err));
-    for (;;) {
-        bool more = false;
-        wd_audit_row row;
-        WD_TRY(wd_sql_next(stmt, &more, err));
-        if (!more)
-            return wd_token_trail_end(table, &seq, err);
-        WD_TRY(check_hash(stmt, chain_id, err));
-        wd_audit_row_read(stmt, chain_id, &row);
-        WD_TRY(wd_token_trail_row(table, &row, err));
-    }
+    WD_TRY(wd_trail_tokens(trail, check_one, &c, err));
+    return wd_token_trail_end(table, &seq, err);
 }

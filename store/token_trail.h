@@ -27,7 +27,7 @@ WD_MUST_USE wd_status wd_token_trail_end(wd_token_table *table, uint64_t *ret_se
 
 /* All of it, in one pass over the trail, for the start: reads the rows about tokens
  * alone, and checks of each that it has its hash. */
-WD_MUST_USE wd_status wd_token_trail_check(sqlite3 *db, const char *chain_id,
-                                           wd_token_table *table, wd_error *err);
+WD_MUST_USE wd_status wd_token_trail_check(wd_trail *trail, wd_token_table *table,
+                                           wd_error *err);
 
 #endif

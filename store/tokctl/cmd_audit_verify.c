@@ -96,6 +96,8 @@ static const char *fault_name(wd_audit_fault fault)
         return "forked";
     case WD_AUDIT_TOKENS:
         return "tokens";
+    case WD_AUDIT_SEGMENT_MISSING:
+        return "segment_missing";
     }
     return "unknown";
 }

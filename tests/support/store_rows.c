@@ -6,6 +6,8 @@
  *     store_rows DIR run       append for ever, 64 rows at a time; for each that is
  *                              acknowledged a line "SEQ HEXHASH", the head that did it:
  *                              the form of a witness
+ *     store_rows DIR run N     the same, and segments of N bytes are sealed meanwhile
+ *     store_rows DIR seal      seal all rows but the newest
  * Exit status 1, with the reason: the store could not be opened or written. */
 #include <semaphore.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "proto/c/sha256.h"
+#include "store/archive.h"
 #include "store/audit.h"
 #include "store/writer.h"
 
@@ -91,14 +94,29 @@ static void done(wd_store_job *job)
     (void)sem_post(own->free);
 }
 
-static int run(wd_store *store)
+static void failed(void *arg, const wd_error *err)
+{
+    (void)arg;
+    (void)die(err);
+    exit(1); /* NOLINT(concurrency-mt-unsafe): a test's program */
+}
+
+static int run(wd_store *store, uint64_t segment_bytes)
 {
     static row_job jobs[IN_FLIGHT];
     wd_writer *writer = NULL;
+    wd_archive *archive = NULL;
     wd_error err = {0};
     sem_t free_jobs;
     if (sem_init(&free_jobs, 0, IN_FLIGHT) != 0 ||
         wd_writer_start(store, &writer, &err) != WD_OK)
+        return die(&err);
+    const wd_archive_options options = {.store = store,
+                                        .writer = writer,
+                                        .segment_bytes = segment_bytes,
+                                        .pass_ms = 1,
+                                        .failed = failed};
+    if (segment_bytes != 0 && wd_archive_start(&options, &archive, &err) != WD_OK)
         return die(&err);
     for (size_t i = 0;; i = (i + 1) % IN_FLIGHT) {
         if (__atomic_load_n(&jobs[i].busy, __ATOMIC_ACQUIRE))
@@ -113,12 +131,24 @@ static int run(wd_store *store)
     }
 }
 
+static int seal(wd_store *store)
+{
+    WD_AUTO(wd_archivist) *archivist = NULL;
+    const wd_archive_options options = {.store = store};
+    wd_error err = {0};
+    if (wd_archivist_open(&options, &archivist, &err) != WD_OK ||
+        wd_archivist_seal(archivist, &err) != WD_OK)
+        return die(&err);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     WD_AUTO(wd_store) *store = NULL;
     wd_error err = {0};
     if (argc < 3 || argc > 4) {
-        (void)fprintf(stderr, "usage: store_rows DIR fill N|text T|hold|run\n");
+        (void)fprintf(stderr,
+                      "usage: store_rows DIR fill N|text T|hold|run [N]|seal\n");
         return 2;
     }
     wd_store_options options = {
@@ -128,7 +158,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[2], "hold") == 0)
         return hold();
     if (strcmp(argv[2], "run") == 0)
-        return run(store);
+        return run(store, argc == 4 ? strtoull(argv[3], NULL, 10) : 0);
+    if (strcmp(argv[2], "seal") == 0)
+        return seal(store);
     if (argc == 4 && strcmp(argv[2], "fill") == 0)
         return fill(store, argv[3]);
     if (argc == 4 && strcmp(argv[2], "text") == 0)
