@@ -11,6 +11,8 @@ void wd_call_free(wd_call *call)
     if (call == NULL)
         return;
     wd_dedupe_release(call);
+    wd_kept_unref(call->kept);
+    wd_answer_unref(call->answer);
     wd_inflight_remove(call->gate->inflight, &call->live);
     if (call->work_free != NULL)
         call->work_free(call->work);

@@ -18,6 +18,7 @@
 #include "proto/c/status.h"
 #include "proto/c/uuid.h"
 #include "server/inflight.h"
+#include "server/kept.h"
 #include "server/peer.h"
 #include "server/pool.h"
 #include "store/audit.h"
@@ -79,7 +80,10 @@ typedef struct wd_call {
     void *plan; /* the service's own, made by its planner */
 
     /* set by dedupe */
-    bool claimed; /* the call id is this call's */
+    bool claimed;         /* the call id is this call's */
+    struct wd_kept *kept; /* owned count: where its answer goes, or comes from */
+    wd_answer *answer; /* owned count; of an earlier attempt: it is sent, whatever the
+                           * other fields say. NULL: none */
 
     /* set by audit */
     bool begun; /* the intent is durable */

@@ -5,6 +5,7 @@
 #include "proto/c/sha256.h"
 #include "proto/c/siphash.h"
 #include "proto/c/uuid.h"
+#include "server/kept.h"
 
 #define FIRST_BITS   6U  /* 64 places */
 #define EXPIRE_BATCH 16U /* dropped by one claim at most; one claim adds one */
@@ -16,6 +17,7 @@ typedef struct entry {
     uint8_t digest[WD_SHA256_BYTES];
     bool has_digest;
     uint8_t state;
+    wd_kept *kept; /* counted; NULL: from before the start */
 } entry;
 
 /* Entries: a hash with linear probing, at most half full. Callers choose their ids, so
@@ -58,6 +60,8 @@ void wd_call_ids_free(wd_call_ids *ids)
         return;
     if (ids->total != NULL)
         (void)atomic_fetch_sub(ids->total, ids->count);
+    for (size_t i = 0; i < (size_t)1 << ids->bits; i++)
+        wd_kept_unref(ids->places[i].kept);
     free(ids->places);
     free(ids->heap);
     free(ids);
@@ -127,6 +131,7 @@ static void erase(wd_call_ids *ids, size_t at)
     size_t mask = mask_of(ids);
     size_t gap = at;
 
+    wd_kept_unref(ids->places[at].kept);
     ids->count--;
     if (ids->total != NULL)
         (void)atomic_fetch_sub(ids->total, 1);
@@ -139,7 +144,7 @@ static void erase(wd_call_ids *ids, size_t at)
         ids->places[gap] = ids->places[next];
         gap = next;
     }
-    ids->places[gap].state = FREE;
+    ids->places[gap] = (entry){.state = FREE};
 }
 
 static bool older(const wd_call_ids *ids, size_t a, size_t b)
@@ -245,6 +250,7 @@ static entry *insert(wd_call_ids *ids, const uint8_t *id, state first)
 
     memcpy(place->id, id, WD_CALL_ID_BYTES);
     place->has_digest = false;
+    place->kept = NULL;
     place->state = (uint8_t)first;
     ids->count++;
     if (ids->total != NULL)
@@ -252,10 +258,12 @@ static entry *insert(wd_call_ids *ids, const uint8_t *id, state first)
     return place;
 }
 
-static wd_claim known(const entry *at, const uint8_t *digest)
+static wd_claim known(const entry *at, const uint8_t *digest, wd_kept **ret_kept)
 {
     if (at->has_digest && memcmp(at->digest, digest, WD_SHA256_BYTES) != 0)
         return WD_CLAIM_REUSED;
+    if (at->kept != NULL)
+        *ret_kept = wd_kept_ref(at->kept);
     if (at->state == RUNNING)
         return WD_CLAIM_RUNNING;
     return at->state == ENDED ? WD_CLAIM_ENDED : WD_CLAIM_CUT;
@@ -267,27 +275,32 @@ static int64_t floor_at(const wd_call_ids *ids, int64_t now_ms)
     return floor > ids->evicted_ms ? floor : ids->evicted_ms + 1;
 }
 
-wd_claim wd_call_ids_claim(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
-                           const uint8_t digest[WD_SHA256_BYTES], int64_t now_ms,
-                           int64_t *ret_floor_ms)
+wd_claim wd_call_ids_claim(wd_call_ids *ids, const wd_call_claim *claim,
+                           wd_kept **ret_kept, int64_t *ret_floor_ms)
 {
-    int64_t id_ms = wd_uuid7_ms(id);
-    const entry *found = &ids->places[place_of(ids, id)];
+    int64_t id_ms = wd_uuid7_ms(claim->id);
+    const entry *found = &ids->places[place_of(ids, claim->id)];
 
-    *ret_floor_ms = floor_at(ids, now_ms);
+    *ret_kept = NULL;
+    *ret_floor_ms = floor_at(ids, claim->now_ms);
     if (found->state != FREE)
-        return known(found, digest);
+        return known(found, claim->digest, ret_kept);
     if (id_ms < *ret_floor_ms)
         return WD_CLAIM_EXPIRED;
-    if (id_ms > now_ms + WD_CALL_AHEAD_MS)
+    if (id_ms > claim->now_ms + WD_CALL_AHEAD_MS)
         return WD_CLAIM_AHEAD;
 
     expire(ids, *ret_floor_ms);
     if (!make_room(ids))
         return WD_CLAIM_FULL;
-    entry *taken = insert(ids, id, RUNNING);
-    memcpy(taken->digest, digest, WD_SHA256_BYTES);
+    WD_AUTO(wd_kept) *kept = wd_kept_new();
+    if (kept == NULL)
+        return WD_CLAIM_FULL;
+    entry *taken = insert(ids, claim->id, RUNNING);
+    memcpy(taken->digest, claim->digest, WD_SHA256_BYTES);
     taken->has_digest = true;
+    taken->kept = wd_kept_ref(kept);
+    *ret_kept = WD_STEAL(kept);
     return WD_CLAIM_OK;
 }
 

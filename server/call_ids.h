@@ -8,7 +8,7 @@
  * and drops at most a few old entries. Only growing takes longer, 18 times in all.
  *
  * Threads: one at a time; server/peer.h keeps the lock.
- * Owns:    its memory, about 100 bytes an id, grown as it fills.
+ * Owns:    its memory, about 150 bytes an id, grown as it fills; a count of each wd_kept.
  * Source:  docs/protocol.md, section 4. */
 #ifndef WD_SERVER_CALL_IDS_H
 #define WD_SERVER_CALL_IDS_H
@@ -28,8 +28,8 @@
 
 typedef enum wd_claim {
     WD_CLAIM_OK,      /* new: it is the caller's now */
-    WD_CLAIM_RUNNING, /* the call is under way */
-    WD_CLAIM_ENDED,   /* it has ended */
+    WD_CLAIM_RUNNING, /* the call is under way: *ret_kept will have its answer */
+    WD_CLAIM_ENDED,   /* it has ended: *ret_kept may have its answer still */
     WD_CLAIM_CUT,     /* a crash cut it off */
     WD_CLAIM_REUSED,  /* known with another digest */
     WD_CLAIM_EXPIRED, /* unknown, and older than the floor */
@@ -37,7 +37,16 @@ typedef enum wd_claim {
     WD_CLAIM_FULL,    /* nothing can be evicted, or no memory */
 } wd_claim;
 
+struct wd_kept; /* server/kept.h */
+
 typedef struct wd_call_ids wd_call_ids;
+
+/* What is claimed, and when. */
+typedef struct wd_call_claim {
+    const uint8_t *id;     /* WD_CALL_ID_BYTES */
+    const uint8_t *digest; /* WD_SHA256_BYTES: the same id must bring the same */
+    int64_t now_ms;        /* wall clock */
+} wd_call_claim;
 
 /* `capacity` entries at most; `total` counts the entries of all tables (may be NULL).
  * NULL: no memory. */
@@ -45,10 +54,11 @@ wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total);
 void wd_call_ids_free(wd_call_ids *ids);
 WD_DEFINE_AUTO(wd_call_ids, wd_call_ids_free)
 
-/* Take an id for a call that begins. *ret_floor_ms is set in any case. */
-wd_claim wd_call_ids_claim(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES],
-                           const uint8_t digest[WD_SHA256_BYTES], int64_t now_ms,
-                           int64_t *ret_floor_ms);
+/* Take an id for a call that begins. *ret_floor_ms is set in any case; *ret_kept has one
+ * count more of the id's wd_kept with OK, RUNNING and ENDED, or is NULL: none is known of
+ * an id from before the start. */
+wd_claim wd_call_ids_claim(wd_call_ids *ids, const wd_call_claim *claim,
+                           struct wd_kept **ret_kept, int64_t *ret_floor_ms);
 
 /* The claimed call ended: from now on WD_CLAIM_ENDED. */
 void wd_call_ids_end(wd_call_ids *ids, const uint8_t id[WD_CALL_ID_BYTES]);

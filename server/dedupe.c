@@ -46,8 +46,6 @@ static void refuse(const wd_call *call, wd_claim claim, int64_t floor_ms, wd_err
 
     switch (claim) {
     case WD_CLAIM_RUNNING:
-        (void)wd_refuse(err, WD_REASON_OUTCOME_UNKNOWN, "call %s is still running", id);
-        break;
     case WD_CLAIM_ENDED:
         (void)wd_refuse(err, WD_REASON_REPLY_EVICTED,
                         "call %s has ended and its reply is not kept; the audit trail "
@@ -85,27 +83,93 @@ static bool counts(const wd_call *call)
     return call->route->method->audited && call->request->kind == WD_REQUEST_CALL;
 }
 
+/* Handed out once more, which is on record too: equal ones are counted together. */
+static void note_repeat(const wd_call *call, const char *how)
+{
+    const wd_reject repeat = {
+        .event = "call.repeat",
+        .address = call->peer->address,
+        .reason = how,
+        .detail = call->id_text,
+        .principal = wd_principal_uri(call->peer->principal),
+        .token_id = call->token->id,
+        .answered = true,
+    };
+
+    wd_rejects_note(call->gate->rejects, &repeat);
+}
+
+/* The same call, asked for again: it waits for the first one's answer, or has it now.
+ * FAILED: there is none any more. */
+static wd_step join(wd_call *call)
+{
+    wd_gate *gate = call->gate;
+    const wd_live_filter first = {
+        .principal = call->live.principal,
+        .call_id = call->id_bytes,
+    };
+
+    if (call->kept == NULL)
+        return WD_FAILED;
+    wd_inflight_move(gate->inflight, &first, call->live.pipe);
+    note_repeat(call, "asked_again");
+    if (wd_kept_await(gate->keeper, call->kept, &call->task))
+        return WD_PARKED;
+    call->answer = wd_kept_answer(gate->keeper, call->kept);
+    return call->answer != NULL ? WD_ANSWERED : WD_FAILED;
+}
+
 wd_step wd_dedupe_claim(wd_call *call, wd_error *err)
 {
-    int64_t now_ms = wd_clock_wall_ms(call->gate->clock);
+    const wd_call_claim asked = {
+        .id = call->id_bytes,
+        .digest = call->digest,
+        .now_ms = wd_clock_wall_ms(call->gate->clock),
+    };
     int64_t floor_ms = 0;
 
     if (!counts(call))
         return WD_NEXT;
     wd_call_ids *ids = wd_principal_ids_lock(call->peer->principal);
-    wd_claim claim =
-        wd_call_ids_claim(ids, call->id_bytes, call->digest, now_ms, &floor_ms);
+    wd_claim claim = wd_call_ids_claim(ids, &asked, &call->kept, &floor_ms);
+    call->claimed = claim == WD_CLAIM_OK;
     wd_principal_ids_unlock(call->peer->principal);
-    if (claim != WD_CLAIM_OK) {
+    if (claim == WD_CLAIM_OK)
+        return WD_NEXT;
+    wd_step step = WD_FAILED;
+    if (claim == WD_CLAIM_RUNNING || claim == WD_CLAIM_ENDED)
+        step = join(call);
+    if (step == WD_FAILED)
         refuse(call, claim, floor_ms, err);
-        return WD_FAILED;
+    return step;
+}
+
+/* A call that waited goes on. Its token may have been taken back meanwhile. */
+static void answer_waiting(wd_call *call, wd_answer *answer)
+{
+    wd_gate *gate = call->gate;
+    wd_error err;
+
+    if (wd_inflight_signalled(gate->inflight, &call->live) == WD_SIGNAL_REVOKED) {
+        (void)wd_refuse(&err, WD_REASON_TOKEN_REVOKED,
+                        "token %s was taken back while the call waited",
+                        call->token->id);
+        wd_call_resume_at(gate->reply_pool, call, WD_FAILED, &err);
+        return;
     }
-    call->claimed = true;
-    return WD_NEXT;
+    if (answer == NULL) {
+        refuse(call, WD_CLAIM_ENDED, 0, &err);
+        wd_call_resume_at(gate->reply_pool, call, WD_FAILED, &err);
+        return;
+    }
+    call->answer = wd_answer_ref(answer);
+    wd_call_resume_at(gate->reply_pool, call, WD_ANSWERED, NULL);
 }
 
 void wd_dedupe_release(wd_call *call)
 {
+    wd_gate *gate = call->gate;
+
     if (!call->claimed)
         return;
     call->claimed = false;
@@ -115,6 +179,17 @@ void wd_dedupe_release(wd_call *call)
     else
         wd_call_ids_forget(ids, call->id_bytes);
     wd_principal_ids_unlock(call->peer->principal);
+
+    WD_AUTO(wd_answer) *answer =
+        wd_answer_new(&call->error, &call->payload, wd_clock_mono_ms(gate->clock));
+    wd_answer *kept = answer != NULL && call->begun ? wd_answer_ref(answer) : NULL;
+    wd_task *waiting = wd_kept_settle(gate->keeper, call->kept, kept,
+                                      wd_principal_kept(call->peer->principal));
+    while (waiting != NULL) {
+        wd_task *next = waiting->next;
+        answer_waiting(WD_CONTAINER(waiting, wd_call, task), answer);
+        waiting = next;
+    }
 }
 
 /* Newest first: the first row of a call id tells how it stands. */

@@ -7,8 +7,9 @@
 #include "server/call.h"
 #include "store/reader.h"
 
-/* The call is over: its id has been used if the intent was recorded, and is free again
- * if it was not. Does nothing when the call holds no id. */
+/* The call is over, and call->error and call->payload (*taken*) say how: who waits for
+ * the same id is answered. The id has been used if the intent was recorded, and its
+ * answer is kept; it is free again if it was not. Does nothing when the call holds no id. */
 void wd_dedupe_release(wd_call *call);
 
 /* At start: fill the tables from the trail.

@@ -177,6 +177,7 @@ static void do_what_is_due(run *r)
     if (now < r->next_tick_ms)
         return;
     r->next_tick_ms = now + TICK_MS;
+    wd_keeper_expire(r->gate.keeper, now - WD_CALL_FLOOR_MS);
     wd_rejects_flush(r->gate.rejects, r->gate.writer);
 }
 

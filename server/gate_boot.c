@@ -124,10 +124,11 @@ static wd_status make_tables(wd_gate *gate, wd_error *err)
     gate->registry = wd_registry_new();
     gate->peers = wd_peers_new();
     gate->inflight = wd_inflight_new(told, gate);
+    gate->keeper = wd_keeper_new(gate->config->limits.reply_bytes);
     gate->rejects = wd_rejects_new();
     gate->batches = wd_batches_new(gate);
     if (gate->registry == NULL || gate->peers == NULL || gate->inflight == NULL ||
-        gate->rejects == NULL || gate->batches == NULL)
+        gate->keeper == NULL || gate->rejects == NULL || gate->batches == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for the gate's tables");
     WD_TRY(wd_services_add(gate, err));
     if (gate->options.add_services != NULL)
@@ -200,6 +201,7 @@ void wd_gate_unboot(wd_gate *gate)
     wd_batches_free(gate->batches);
     wd_rejects_free(gate->rejects);
     wd_inflight_free(gate->inflight);
+    wd_keeper_free(gate->keeper);
     wd_peers_free(gate->peers);
     wd_registry_free(gate->registry);
     wd_wipe(gate->digest_key, sizeof(gate->digest_key));

@@ -73,6 +73,16 @@ static bool matches(const wd_live *live, const wd_live_filter *filter)
            memcmp(filter->call_id, live->call_id, WD_CALL_ID_BYTES) == 0;
 }
 
+void wd_inflight_move(wd_inflight *table, const wd_live_filter *filter, uint32_t pipe)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    for (wd_live *at = table->head.next; at != &table->head; at = at->next) {
+        if (matches(at, filter))
+            at->pipe = pipe;
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+}
+
 /* Mark up to BATCH calls; their numbers go to `numbers`. */
 static size_t mark(wd_inflight *table, const wd_live_filter *filter, wd_signal signal,
                    uint64_t *numbers)

@@ -30,8 +30,8 @@ typedef enum wd_signal {
 typedef struct wd_live {
     struct wd_live *next, *prev; /* the table's */
     uint64_t number;             /* never used twice */
-    uint32_t pipe;
-    const char *principal; /* borrowed from the call's peer */
+    uint32_t pipe;               /* the connection that waits for it */
+    const char *principal;       /* borrowed from the call's peer */
     uint8_t call_id[WD_CALL_ID_BYTES];
     char token_id[WD_TOKEN_ID_CHARS + 1];
     wd_signal signal; /* the first one stays */
@@ -57,6 +57,10 @@ WD_DEFINE_AUTO(wd_inflight, wd_inflight_free)
 /* Enter a call whose token has been checked; gives it its number. */
 void wd_inflight_add(wd_inflight *table, wd_live *live);
 void wd_inflight_remove(wd_inflight *table, wd_live *live); /* also when never added */
+
+/* A call is asked for again from another connection: from now on that is the one that
+ * must not vanish. Which one: `principal` and `call_id` of the filter. */
+void wd_inflight_move(wd_inflight *table, const wd_live_filter *filter, uint32_t pipe);
 
 /* Mark every call that matches and was not marked yet; returns how many. */
 size_t wd_inflight_signal(wd_inflight *table, const wd_live_filter *filter,

@@ -12,6 +12,7 @@
 #include "server/executor_link.h"
 #include "server/gate.h"
 #include "server/inflight.h"
+#include "server/kept.h"
 #include "server/peer.h"
 #include "server/pool.h"
 #include "server/registry.h"
@@ -27,7 +28,6 @@
 
 struct wd_batches;  /* server/service/batch.h */
 struct wd_listener; /* server/listener.h */
-struct wd_ticker;   /* server/ticker.h */
 
 /* Of the settings those that a reload changes: these hold, not the configuration's. */
 typedef struct wd_live_limits {
@@ -51,6 +51,7 @@ typedef struct wd_gate {
     wd_registry *registry;
     wd_peers *peers;
     wd_inflight *inflight;
+    wd_keeper *keeper;
     wd_link *link;
     wd_rejects *rejects;
     struct wd_batches *batches;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/call_ids.h"
+#include "server/kept.h"
 
 #define BUCKETS 4096U /* a power of two */
 
@@ -15,6 +16,7 @@ struct wd_principal {
     atomic_uint_fast64_t calls;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
+    wd_kept_share kept;
     char uri[]; /* as the certificate has it */
 };
 
@@ -98,6 +100,7 @@ static wd_principal *new_principal(wd_peers *peers, const char *uri)
         return NULL;
     }
     (void)pthread_mutex_init(&principal->ids_lock, NULL);
+    wd_kept_share_init(&principal->kept);
     return principal;
 }
 
@@ -244,4 +247,9 @@ wd_call_ids *wd_principal_ids_lock(wd_principal *principal)
 void wd_principal_ids_unlock(wd_principal *principal)
 {
     (void)pthread_mutex_unlock(&principal->ids_lock);
+}
+
+wd_kept_share *wd_principal_kept(wd_principal *principal)
+{
+    return &principal->kept;
 }

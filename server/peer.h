@@ -19,7 +19,8 @@
 
 #define WD_ADDRESS_BYTES 64U /* "[::1]:40112" and the NUL */
 
-struct wd_call_ids; /* server/call_ids.h */
+struct wd_call_ids;   /* server/call_ids.h */
+struct wd_kept_share; /* server/kept.h */
 
 /* One certificate URI. Lives as long as the table. */
 typedef struct wd_principal wd_principal;
@@ -62,5 +63,8 @@ void wd_principal_calls_remove(wd_principal *principal);
  * may be called in between but call_ids.h. */
 struct wd_call_ids *wd_principal_ids_lock(wd_principal *principal);
 void wd_principal_ids_unlock(wd_principal *principal);
+
+/* The principal's kept answers: the keeper's alone. */
+struct wd_kept_share *wd_principal_kept(wd_principal *principal);
 
 #endif

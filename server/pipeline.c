@@ -27,6 +27,7 @@ static const wd_stage stages[] = {
 /* clang-format on */
 
 #define N_STAGES (sizeof(stages) / sizeof(stages[0]))
+#define REPLY    (N_STAGES - 1)
 
 /* Keep the first failure. A stage that gives none has failed all the same. */
 static void keep(wd_call *call, const wd_error *err)
@@ -43,6 +44,16 @@ static void keep(wd_call *call, const wd_error *err)
         call->error.reason = WD_REASON_BUG;
 }
 
+/* What a stage ended with: call->stage is the one before the next. An answer can only
+ * come from before the record is written: later it would leave a call without its end. */
+static void take(wd_call *call, wd_step step, const wd_error *err)
+{
+    if (step == WD_ANSWERED && call->answer != NULL && !call->begun)
+        call->stage = REPLY - 1;
+    else if (step != WD_NEXT)
+        keep(call, err);
+}
+
 /* Run from call->stage on. After a stage has parked the call is not ours any more. */
 static void run(wd_call *call)
 {
@@ -55,8 +66,7 @@ static void run(wd_call *call)
         wd_step step = stage->run(call, &err);
         if (step == WD_PARKED)
             return;
-        if (step != WD_NEXT)
-            keep(call, &err);
+        take(call, step, &err);
     }
     wd_call_abandon(call);
 }
@@ -70,8 +80,7 @@ void wd_pipeline_start(wd_call *call)
 void wd_pipeline_resume(wd_call *call, wd_step step, const wd_error *err)
 {
     WD_ASSERT(call->stage < N_STAGES);
-    if (step != WD_NEXT)
-        keep(call, err);
+    take(call, step, err);
     call->stage++;
     run(call);
 }

@@ -20,6 +20,7 @@ typedef struct entry {
     char token_id[WD_TOKEN_ID_CHARS + 1];
     char text[TEXT_BYTES]; /* of the first one */
     uint64_t count;        /* of those that have no row of their own */
+    bool answered;
 } entry;
 
 typedef struct table {
@@ -76,6 +77,7 @@ static entry entry_of(const wd_reject *reject)
         .reason = reject->reason,
         .principal = reject->principal,
         .code = reject->code,
+        .answered = reject->answered,
     };
 
     host_of(reject->address, made.host);
@@ -167,7 +169,7 @@ static wd_status append(wd_store *store, const entry *noted, wd_error *err)
                    (unsigned long long)noted->count, message + 1);
     const wd_audit_row row = {
         .event = noted->event,
-        .outcome = "refused",
+        .outcome = noted->answered ? "ok" : "refused",
         .code = (uint32_t)noted->code,
         .reason = noted->reason,
         .principal = noted->principal,

@@ -1,4 +1,5 @@
-/* rejects.h - refusals, put on record without letting them fill it.
+/* rejects.h - refusals, and answers given once more, put on record without letting them
+ * fill it.
  *
  * Equal ones (event, reason, who, from where) within a second are counted. Of strangers
  * one row tells the count. Of refused calls the first one has a row of its own, which
@@ -29,6 +30,7 @@ typedef struct wd_reject {
     const char *principal; /* a caller's; outlives the table. NULL: a stranger */
     const char *token_id;  /* of a token that holds; NULL: none */
     wd_status code;
+    bool answered; /* no refusal: an answer was given once more */
 } wd_reject;
 
 typedef struct wd_rejects wd_rejects;

@@ -8,8 +8,10 @@
 
 static void fill(const wd_call *call, wd_reply *reply)
 {
-    const wd_error *error = &call->error;
-    const wd_buffer *payload = &call->payload;
+    const wd_answer *kept = call->answer;
+    const wd_error *error = kept != NULL ? wd_answer_error(kept) : &call->error;
+    const wd_span payload =
+        kept != NULL ? wd_answer_payload(kept) : wd_buffer_span(&call->payload);
     wd_head head = wd_audit_head(call->gate->store);
 
     *reply = (wd_reply){
@@ -21,7 +23,7 @@ static void fill(const wd_call *call, wd_reply *reply)
     };
     memcpy(reply->head_hash, head.hash, sizeof(reply->head_hash));
     if (error->status == WD_OK) {
-        reply->payload = wd_buffer_span(payload);
+        reply->payload = payload;
         return;
     }
     reply->reason = (uint32_t)error->reason;

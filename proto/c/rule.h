@@ -30,9 +30,10 @@ struct wd_call; /* the server's; see server/call.h */
 
 /* What became of a call in one stage. */
 typedef enum wd_step {
-    WD_NEXT = 0,   /* done here: go on with the next stage */
-    WD_FAILED = 1, /* *err says why; the first failure of a call is kept */
-    WD_PARKED = 2, /* the call has another owner now, who resumes it */
+    WD_NEXT = 0,     /* done here: go on with the next stage */
+    WD_FAILED = 1,   /* *err says why; the first failure of a call is kept */
+    WD_PARKED = 2,   /* the call has another owner now, who resumes it */
+    WD_ANSWERED = 3, /* its answer is there already: nothing is left but to send it */
 } wd_step;
 
 /* How many records a call leaves in the audit trail. */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from warded.v1 import GetObservationReply, GetObservationRequest, Item, Reason, Reply
 
 from tests.support.gate import Home
@@ -9,6 +11,7 @@ from tests.support.gate import Home
 OBSERVE = "/warded.v1.Observation/GetObservation"
 WHO = "/warded.v1.Token/WhoAmI"
 HEALTH = "/warded.v1.Health/Check"
+PATIENCE_S = 30
 
 
 def batch(*actions: str, same: str = "") -> bytes:
@@ -33,3 +36,10 @@ def reason(reply: Reply) -> str:
 def rows(home: Home, *filters: str) -> list[str]:
     out = home.tokctl("-o", "jsonl", "audit", "query", "--limit", "0", *filters).stdout
     return [line for line in out.splitlines() if line]
+
+
+def wait_for_rows(home: Home, event: str, count: int = 1) -> None:
+    """Look until the record has as many rows of an event."""
+    end = time.monotonic() + PATIENCE_S
+    while len(rows(home, "--event", event)) < count:
+        assert time.monotonic() < end, f"no {count} rows of {event}"

@@ -109,19 +109,41 @@ static void take(wd_stub *stub, const Warded__Exec__V1__Run *run, bool start)
         say_started(stub, job->id);
 }
 
+/* What follows `word` up to the end of the line; false: the code begins otherwise. */
+static bool word_path(const Warded__Exec__V1__Run *run, const char *word, char path[256])
+{
+    if (!is(run, word))
+        return false;
+    size_t size = run->code.len - strlen(word);
+    WD_ASSERT(size < 256);
+    memcpy(path, run->code.data + strlen(word), size);
+    path[size] = '\0';
+    path[strcspn(path, "\n")] = '\0';
+    return true;
+}
+
 static void touch(const Warded__Exec__V1__Run *run)
 {
-    static const char word[] = "touch ";
-    char path[256] = "";
+    char path[256];
 
-    if (!is(run, word))
+    if (!word_path(run, "touch ", path))
         return;
-    size_t size = run->code.len - strlen(word);
-    WD_ASSERT(size < sizeof(path));
-    memcpy(path, run->code.data + strlen(word), size);
-    path[strcspn(path, "\n")] = '\0';
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     WD_ASSERT(fd >= 0 && close(fd) == 0);
+}
+
+static void note(const Warded__Exec__V1__Run *run)
+{
+    char path[256];
+
+    if (!word_path(run, "note ", path))
+        return;
+    size_t head = strlen("note ") + strlen(path) + 1;
+    WD_ASSERT(head < run->code.len);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    ssize_t size = (ssize_t)(run->code.len - head);
+    WD_ASSERT(fd >= 0 && write(fd, run->code.data + head, (size_t)size) == size);
+    WD_ASSERT(close(fd) == 0);
 }
 
 static void hear_run(wd_stub *stub, const Warded__Exec__V1__Run *run)
@@ -133,6 +155,7 @@ static void hear_run(wd_stub *stub, const Warded__Exec__V1__Run *run)
     }
     if (!is(run, "fail")) {
         touch(run);
+        note(run);
         end_at_once(stub, run);
         return;
     }

@@ -4,6 +4,7 @@
  *     queue    is never started; NOT_STARTED at its deadline
  *     fail     the sandbox could not be made
  *     touch P  makes the file P and ends at once
+ *     note P   puts the code's other lines at the end of the file P and ends at once
  *     else     ends at once; its output is the code
  *
  * Threads: one.  Owns: its end of the job socket. */

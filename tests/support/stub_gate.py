@@ -83,7 +83,9 @@ class StubGate:
             raise RefusedError(line.removeprefix("refused "))
         self.pid = int(line.split()[1])
         for profile in (self.home.path / "profile").iterdir():
-            (profile / "server").write_text(f"{self.address}\n")
+            fresh = profile / "server.new"
+            fresh.write_text(f"{self.address}\n")
+            fresh.replace(profile / "server")
 
     @property
     def address(self) -> str:

@@ -10,6 +10,7 @@
 
 #include "proto/c/uuid.h"
 #include "server/call_ids.h"
+#include "server/kept.h"
 
 #define NOW 1800000000000LL
 
@@ -29,8 +30,10 @@ static id at(int64_t ms)
 
 static wd_claim claim_at(wd_call_ids *ids, id which, const uint8_t *digest, int64_t now)
 {
+    const wd_call_claim asked = {.id = which.bytes, .digest = digest, .now_ms = now};
+    WD_AUTO(wd_kept) *kept = NULL;
     int64_t floor_ms = 0;
-    return wd_call_ids_claim(ids, which.bytes, digest, now, &floor_ms);
+    return wd_call_ids_claim(ids, &asked, &kept, &floor_ms);
 }
 
 static wd_claim claim(wd_call_ids *ids, id which)
@@ -105,6 +108,8 @@ static void what_is_evicted_raises_the_floor(void **state)
     enum { CAPACITY = 8 };
     WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
     id first = at(NOW - 1000);
+    const wd_call_claim again = {.id = first.bytes, .digest = digest_a, .now_ms = NOW};
+    WD_AUTO(wd_kept) *kept = NULL;
     int64_t floor_ms = 0;
 
     (void)state;
@@ -114,7 +119,7 @@ static void what_is_evicted_raises_the_floor(void **state)
         assert_int_equal(claim(ids, at(NOW + i)), WD_CLAIM_OK);
     assert_int_equal(claim(ids, first), WD_CLAIM_ENDED);
     assert_int_equal(claim(ids, at(NOW + CAPACITY)), WD_CLAIM_OK); /* evicts it */
-    assert_int_equal(wd_call_ids_claim(ids, first.bytes, digest_a, NOW, &floor_ms),
+    assert_int_equal(wd_call_ids_claim(ids, &again, &kept, &floor_ms),
                      WD_CLAIM_EXPIRED);
     assert_int_equal(floor_ms, NOW - 999);
 }

@@ -24,6 +24,8 @@ typedef enum way {
     UNKNOWN_NEGATIVE,
     PARKS_AND_FAILS,
     PARKS_AND_UNKNOWN,
+    ANSWERS,
+    PARKS_AND_ANSWERS,
     ASSERTS,
 } way;
 
@@ -42,8 +44,10 @@ static void fill(wd_error *err)
 static wd_step note(char letter, wd_call *call, wd_error *err)
 {
     ran[strlen(ran)] = letter;
-    if (letter != chosen)
+    if (letter != chosen) {
+        call->begun = call->begun || letter == 'A';
         return WD_NEXT;
+    }
     switch (how) {
     case WELL:
         return WD_NEXT;
@@ -61,8 +65,11 @@ static wd_step note(char letter, wd_call *call, wd_error *err)
         return (wd_step)-1;
     case PARKS_AND_FAILS:
     case PARKS_AND_UNKNOWN:
+    case PARKS_AND_ANSWERS:
         parked = call;
         return WD_PARKED;
+    case ANSWERS:
+        return WD_ANSWERED;
     case ASSERTS:
         WD_ASSERT(letter == 0);
         return WD_NEXT;
@@ -104,7 +111,11 @@ static void resume_parked(void)
 
     parked = NULL;
     fill(&err);
-    wd_pipeline_resume(call, how == PARKS_AND_FAILS ? WD_FAILED : (wd_step)42, &err);
+    wd_pipeline_resume(call,
+                       how == PARKS_AND_FAILS     ? WD_FAILED
+                       : how == PARKS_AND_ANSWERS ? WD_ANSWERED
+                                                  : (wd_step)42,
+                       &err);
 }
 
 static void run(wd_call *call, char stage, way the_way)
@@ -142,6 +153,7 @@ static const struct {
     {"fails and says OK", SAYS_OK, WD_REASON_BUG},
     {"returns an unknown number", UNKNOWN, WD_REASON_BUG},
     {"returns a negative number", UNKNOWN_NEGATIVE, WD_REASON_BUG},
+    {"says answered, without an answer", ANSWERS, WD_REASON_BUG},
     {"parks, then fails", PARKS_AND_FAILS, WD_REASON_QUOTA},
     {"parks, then an unknown number", PARKS_AND_UNKNOWN, WD_REASON_QUOTA},
 };
@@ -186,6 +198,48 @@ static void all_well_runs_every_stage_once_in_order(void **state)
     assert_string_equal(ran, "wdapDAsor");
     assert_int_equal(call.error.status, WD_OK);
     assert_true(abandoned); /* the fake reply did not park */
+}
+
+/* The answer of an earlier attempt. */
+static void run_answered(wd_call *call, char stage, way the_way)
+{
+    wd_error good = {.status = WD_OK};
+    wd_buffer payload = WD_BUFFER_INIT;
+
+    memset(ran, 0, sizeof(ran));
+    memset(call, 0, sizeof(*call));
+    call->answer = wd_answer_new(&good, &payload, 0);
+    assert_non_null(call->answer);
+    chosen = stage;
+    how = the_way;
+    parked = NULL;
+    wd_pipeline_start(call);
+    if (parked != NULL)
+        resume_parked();
+    wd_answer_unref(call->answer);
+}
+
+static void claim_06_an_answered_call_goes_to_the_reply_and_nowhere_else(void **state)
+{
+    wd_call call;
+    (void)state;
+
+    run_answered(&call, 'D', ANSWERS);
+    assert_string_equal(ran, "wdapDr");
+    run_answered(&call, 'D', PARKS_AND_ANSWERS);
+    assert_string_equal(ran, "wdapDr");
+    assert_int_equal(call.error.status, WD_OK);
+}
+
+/* Else a call would have a begin and no end. */
+static void claim_06_no_answer_takes_the_place_of_a_begun_calls_end(void **state)
+{
+    wd_call call;
+    (void)state;
+
+    run_answered(&call, 's', ANSWERS);
+    assert_string_equal(ran, "wdapDAsor");
+    assert_int_equal(call.error.reason, WD_REASON_BUG);
 }
 
 static void the_first_failure_is_kept(void **state)
@@ -246,6 +300,8 @@ int main(void)
         cmocka_unit_test(claim_09_whatever_stage_fails_the_gate_fails_closed),
         cmocka_unit_test(claim_09_a_reply_that_fails_is_given_up_not_sent_as_success),
         cmocka_unit_test(all_well_runs_every_stage_once_in_order),
+        cmocka_unit_test(claim_06_an_answered_call_goes_to_the_reply_and_nowhere_else),
+        cmocka_unit_test(claim_06_no_answer_takes_the_place_of_a_begun_calls_end),
         cmocka_unit_test(the_first_failure_is_kept),
         cmocka_unit_test(a_parked_call_is_not_touched_until_it_is_resumed),
         cmocka_unit_test(claim_09_a_failed_assertion_ends_the_process),
