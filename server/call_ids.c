@@ -31,11 +31,11 @@ struct wd_call_ids {
     size_t count, capacity;
     uint8_t (*heap)[WD_CALL_ID_BYTES];
     size_t heap_count, heap_room;
-    int64_t evicted_ms; /* newest that was evicted before its time */
+    int64_t evicted_ms; /* newest that is not kept any more */
     atomic_size_t *total;
 };
 
-wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total)
+wd_call_ids *wd_call_ids_new(size_t capacity, int64_t floor_ms, atomic_size_t *total)
 {
     wd_call_ids *ids = calloc(1, sizeof(*ids));
 
@@ -49,7 +49,7 @@ wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total)
     wd_random(ids->key, sizeof(ids->key));
     ids->bits = FIRST_BITS;
     ids->capacity = capacity;
-    ids->evicted_ms = -1;
+    ids->evicted_ms = floor_ms - 1;
     ids->total = total;
     return ids;
 }
@@ -240,8 +240,10 @@ static void expire(wd_call_ids *ids, int64_t floor_ms)
 {
     for (size_t i = 0; i < EXPIRE_BATCH && ids->heap_count > 0 &&
                        wd_uuid7_ms(ids->heap[0]) < floor_ms;
-         i++)
+         i++) {
+        raise_floor(ids, ids->heap[0]); /* the clock may be set back */
         heap_pop(ids);
+    }
 }
 
 static entry *insert(wd_call_ids *ids, const uint8_t *id, state first)

@@ -1,8 +1,8 @@
 /* call_ids.h - the call ids that one principal has used: never twice.
  *
  * Ids are UUIDv7 and so sort by time. A known id is answered from its entry. An unknown
- * one must be newer than the floor: 15 minutes back, or the newest entry that had to be
- * evicted. Running calls are never evicted.
+ * one must be newer than the floor: 15 minutes back, or the newest entry that was dropped;
+ * a clock that is set back does not lower it. Running calls are never evicted.
  *
  * Callers choose their ids; no choice makes a call dear. A claim looks at a few places,
  * and drops at most a few old entries. Only growing takes longer, 18 times in all.
@@ -48,9 +48,9 @@ typedef struct wd_call_claim {
     int64_t now_ms;        /* wall clock */
 } wd_call_claim;
 
-/* `capacity` entries at most; `total` counts the entries of all tables (may be NULL).
- * NULL: no memory. */
-wd_call_ids *wd_call_ids_new(size_t capacity, atomic_size_t *total);
+/* `capacity` entries at most; nothing older than `floor_ms` is ever taken; `total` counts
+ * the entries of all tables (may be NULL). NULL: no memory. */
+wd_call_ids *wd_call_ids_new(size_t capacity, int64_t floor_ms, atomic_size_t *total);
 void wd_call_ids_free(wd_call_ids *ids);
 WD_DEFINE_AUTO(wd_call_ids, wd_call_ids_free)
 

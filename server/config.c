@@ -138,6 +138,9 @@ wd_status wd_config_parse(const wd_places *places, const char *text, size_t size
 static wd_status read_file(const char *path, char **ret_text, size_t *ret_size,
                            wd_error *err)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no regular file", path);
     WD_AUTO_FILE FILE *file = fopen(path, "re");
     if (file == NULL && errno == ENOENT)
         return wd_fail(err, WD_NOT_FOUND,

@@ -219,7 +219,9 @@ wd_status wd_dedupe_restore(wd_gate *gate, wd_reader *reader, wd_error *err)
 {
     const wd_audit_sink sink = {restore_row, gate};
     /* Ids up to a minute ahead were taken; one of those is in the table for longer. */
-    int64_t since = wd_clock_wall_ms(gate->clock) - WD_CALL_FLOOR_MS - WD_CALL_AHEAD_MS;
+    int64_t floor = wd_clock_wall_ms(gate->clock) - WD_CALL_FLOOR_MS;
+    int64_t since = floor - WD_CALL_AHEAD_MS;
 
+    wd_peers_set_floor(gate->peers, floor);
     return wd_audit_recent_calls(reader, since, &sink, err);
 }

@@ -30,8 +30,16 @@ struct wd_peers {
     pthread_mutex_t lock;
     node *peers[BUCKETS];
     wd_principal *principals[BUCKETS];
-    atomic_size_t n_ids; /* of all principals */
+    atomic_size_t n_ids;  /* of all principals */
+    int64_t ids_floor_ms; /* of those that come new */
 };
+
+void wd_peers_set_floor(wd_peers *peers, int64_t floor_ms)
+{
+    (void)pthread_mutex_lock(&peers->lock);
+    peers->ids_floor_ms = floor_ms;
+    (void)pthread_mutex_unlock(&peers->lock);
+}
 
 wd_peers *wd_peers_new(void)
 {
@@ -94,7 +102,8 @@ static wd_principal *new_principal(wd_peers *peers, const char *uri)
     if (principal == NULL)
         return NULL;
     memcpy(principal->uri, uri, size);
-    principal->ids = wd_call_ids_new(WD_CALL_IDS_EACH, &peers->n_ids);
+    principal->ids =
+        wd_call_ids_new(WD_CALL_IDS_EACH, peers->ids_floor_ms, &peers->n_ids);
     if (principal->ids == NULL) {
         free(principal);
         return NULL;

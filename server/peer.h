@@ -40,6 +40,10 @@ wd_peers *wd_peers_new(void);
 void wd_peers_free(wd_peers *peers); /* every peer must be gone */
 WD_DEFINE_AUTO(wd_peers, wd_peers_free)
 
+/* Call ids of principals that come from now on are never taken when older than this: the
+ * wall clock's milliseconds up to which the trail was not read back. */
+void wd_peers_set_floor(wd_peers *peers, int64_t floor_ms);
+
 /* A new connection. Takes a reference of its own on peer->account.
  * Errors: RESOURCE_EXHAUSTED QUOTA: the principal has `max_connections` already
  *         INTERNAL           no memory */

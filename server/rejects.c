@@ -95,6 +95,16 @@ static bool alike(const entry *a, const entry *b)
            strcmp(a->token_id, b->token_id) == 0;
 }
 
+/* One caller, from however many places, leaves room for the others' refusals. */
+static bool has_share(const table *in, const char *principal)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; principal != NULL && i < in->n_entries; i++)
+        n += in->entries[i].principal == principal;
+    return n >= WD_REJECT_SHARE;
+}
+
 /* The entry of this kind, made when new. NULL: there are as many kinds as rows; the last
  * row is for the rest. */
 static entry *find_or_make(batch *now, const entry *kind, bool *ret_new)
@@ -107,7 +117,7 @@ static entry *find_or_make(batch *now, const entry *kind, bool *ret_new)
         if (alike(&in->entries[i], kind))
             return &in->entries[i];
     }
-    if (in->n_rows + rows > WD_REJECT_ROWS - 1) {
+    if (in->n_rows + rows > WD_REJECT_ROWS - 1 || has_share(in, kind->principal)) {
         in->beyond++;
         return NULL;
     }

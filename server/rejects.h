@@ -20,7 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WD_REJECT_ROWS 100U /* a second, of strangers; and as many of callers */
+#define WD_REJECT_ROWS  100U /* a second, of strangers; and as many of callers */
+#define WD_REJECT_SHARE 10U  /* kinds a second of one caller that are told apart */
 
 typedef struct wd_reject {
     const char *event;     /* "tls.reject"; static */

@@ -83,6 +83,10 @@ static wd_status insert(wd_store *store, const wd_cell cells[WD_AUDIT_CELLS],
     if (wd_sql_run(stmt, &cause) != WD_OK)
         return wd_refuse(err, WD_REASON_AUDIT_UNWRITABLE, "audit row %llu: %s",
                          (unsigned long long)row->seq, cause.msg);
+    if (sqlite3_changes(store->db) != 1)
+        return wd_refuse(err, WD_REASON_AUDIT_UNWRITABLE,
+                         "audit row %llu: SQLite took it and did not keep it",
+                         (unsigned long long)row->seq);
     store->pending.seq = row->seq;
     memcpy(store->pending.hash, row->hash, WD_AUDIT_HASH_BYTES);
     return WD_OK;

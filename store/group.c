@@ -51,8 +51,11 @@ static wd_status keep_time(wd_store *store, int64_t *kept_ms, wd_error *err)
     if (now - store->kept_highest_ms < KEEP_TIME_MS)
         return WD_OK;
     char text[24];
+    char at[24];
     (void)snprintf(text, sizeof(text), "%lld", (long long)now);
+    (void)snprintf(at, sizeof(at), "%lld", (long long)wd_clock_wall_ms(store->clock));
     wd_sql_bind_text(store->stmts[WD_STMT_KEEP_TIME], 1, text);
+    wd_sql_bind_text(store->stmts[WD_STMT_KEEP_TIME], 2, at);
     *kept_ms = now;
     return run(store, WD_STMT_KEEP_TIME, err);
 }

@@ -47,7 +47,7 @@ struct wd_store {
     const wd_clock *clock;
     char chain_id[WD_UUID_TEXT_BYTES];
     wd_token_table *tokens;
-    _Atomic int64_t highest_ms;
+    _Atomic int64_t ahead_ms; /* the store's time less the monotonic clock */
     atomic_bool degraded;
     pthread_mutex_t head_lock; /* private to store.c */
     wd_head durable;

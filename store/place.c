@@ -133,9 +133,11 @@ static wd_status check_file(const char *path, int fd, wd_error *err)
     struct stat st;
     if (fstat(fd, &st) != 0)
         return wd_fail(err, WD_UNAVAILABLE, "%s: %s", path, strerrordesc_np(errno));
-    if (!S_ISREG(st.st_mode) || (st.st_mode & OTHERS) != 0)
+    if (!S_ISREG(st.st_mode))
+        return wd_fail(err, WD_FAILED_PRECONDITION, "%s is no regular file", path);
+    if ((st.st_mode & OTHERS) != 0)
         return wd_fail(err, WD_FAILED_PRECONDITION,
-                       "%s must be a regular file of mode 0600, not %04o", path,
+                       "%s can be read by others (mode %04o): chmod 0600 it", path,
                        st.st_mode & 07777);
     return WD_OK;
 }
@@ -146,7 +148,7 @@ wd_status wd_place_file(const wd_place *place, const char *name, bool create,
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/%s", place->dir, name) < 0)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
-    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0);
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (create ? O_CREAT : 0);
     WD_AUTO_FD int fd = open(path, flags, PRIVATE_FILE);
     if (fd < 0) {
         bool absent = errno == ENOENT;

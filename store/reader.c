@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/internal.h"
@@ -16,6 +17,9 @@ static wd_status find_db(const char *dir, char **ret_path, wd_error *err)
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/store.db", dir) < 0)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return wd_fail(err, WD_FAILED_PRECONDITION, "%s is no regular file", path);
     if (access(path, R_OK) != 0) {
         bool absent = errno == ENOENT || errno == ENOTDIR;
         return wd_fail(err, absent ? WD_NOT_FOUND : WD_PERMISSION_DENIED,

@@ -54,6 +54,10 @@ const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_step
 
 static wd_status refuse_version(int64_t has, size_t knows, wd_error *err)
 {
+    if (has == 0)
+        return wd_refuse(err, WD_REASON_CHAIN_BROKEN,
+                         "the database is empty: what it held is gone; restore a "
+                         "backup, or remove it and let `warded init` make another");
     if (has >= 0 && (uint64_t)has < knows)
         return wd_fail(err, WD_FAILED_PRECONDITION,
                        "the store has schema %lld and this build knows %zu: start the "
@@ -114,9 +118,17 @@ wd_status wd_schema_migrate(sqlite3 *db, const wd_schema_step *steps, size_t n_s
     WD_TRY(check_ours(db, version, err));
     if (version < 0 || (uint64_t)version > n_steps)
         return refuse_version(version, n_steps, err);
+    WD_TRY(wd_schema_compare(db, steps, (size_t)version, err));
     for (size_t i = (size_t)version; i < n_steps; i++)
         WD_TRY(take_step(db, &steps[i], i + 1, err));
     return WD_OK;
+}
+
+wd_status wd_schema_used(sqlite3 *db, wd_error *err)
+{
+    int64_t version = 0;
+    WD_TRY(wd_sql_number(db, "PRAGMA user_version", &version, err));
+    return version != 0 ? WD_OK : refuse_version(0, wd_schema_n_steps, err);
 }
 
 wd_status wd_schema_check(sqlite3 *db, wd_error *err)
@@ -126,5 +138,5 @@ wd_status wd_schema_check(sqlite3 *db, wd_error *err)
     WD_TRY(check_ours(db, version, err));
     if (version < 0 || (uint64_t)version != wd_schema_n_steps)
         return refuse_version(version, wd_schema_n_steps, err);
-    return WD_OK;
+    return wd_schema_compare(db, wd_schema_steps, wd_schema_n_steps, err);
 }

@@ -29,6 +29,17 @@ extern const size_t wd_schema_n_steps;
 WD_MUST_USE wd_status wd_schema_migrate(sqlite3 *db, const wd_schema_step *steps,
                                         size_t n_steps, wd_error *err);
 
+/* Whether tables, indexes and all else are what the first `n_steps` steps make, to the
+ * letter: a trigger or another index could hide rows from those who write or read them.
+ * Errors: DATA_LOSS CHAIN_BROKEN: names the first difference */
+WD_MUST_USE wd_status wd_schema_compare(sqlite3 *db, const wd_schema_step *steps,
+                                        size_t n_steps, wd_error *err);
+
+/* For those who make no store: refuses a database in which nothing was ever made, which
+ * an emptied one looks like.
+ * Errors: DATA_LOSS CHAIN_BROKEN */
+WD_MUST_USE wd_status wd_schema_used(sqlite3 *db, wd_error *err);
+
 /* For readers, who change nothing: FAILED_PRECONDITION unless exactly the steps of this
  * build were taken. */
 WD_MUST_USE wd_status wd_schema_check(sqlite3 *db, wd_error *err);

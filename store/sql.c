@@ -57,7 +57,9 @@ static wd_status set_up(sqlite3 *db, wd_error *err)
     (void)sqlite3_extended_result_codes(db, 1);
     (void)sqlite3_busy_timeout(db, WD_STORE_BUSY_MS);
     if (sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
-        sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK)
+        sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
+        sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL) != SQLITE_OK ||
+        sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL) != SQLITE_OK)
         return wd_sql_fail(db, "configure the connection", err);
     return WD_OK;
 }

@@ -20,23 +20,30 @@ static const char *const stmt_sql[WD_STMT_COUNT] = {
     [WD_STMT_RELEASE] = "RELEASE job",
     [WD_STMT_COMMIT] = "COMMIT",
     [WD_STMT_ROLLBACK] = "ROLLBACK",
-    [WD_STMT_KEEP_TIME] = "INSERT INTO meta VALUES ('highest_wall_ms', ?1)"
-                          " ON CONFLICT DO UPDATE SET value = ?1",
+    [WD_STMT_KEEP_TIME] = "INSERT INTO meta VALUES ('highest_wall_ms', ?1),"
+                          " ('kept_at_wall_ms', ?2)"
+                          " ON CONFLICT DO UPDATE SET value = excluded.value",
     [WD_STMT_APPEND] =
         "INSERT INTO audit (" WD_AUDIT_COLUMNS ") VALUES (" WD_AUDIT_PARAMETERS ")",
 };
 
 /* --- what others ask -------------------------------------------------------------- */
 
+/* It only grows: a wall clock that is set back leaves the time going on at the pace of
+ * the monotonic one. */
+static void see_time(wd_store *store, int64_t ahead_ms)
+{
+    int64_t most = atomic_load(&store->ahead_ms);
+    while (ahead_ms > most &&
+           !atomic_compare_exchange_weak(&store->ahead_ms, &most, ahead_ms))
+        ;
+}
+
 int64_t wd_store_now_ms(wd_store *store)
 {
-    int64_t now = wd_clock_wall_ms(store->clock);
-    int64_t highest = atomic_load(&store->highest_ms);
-    while (now > highest) {
-        if (atomic_compare_exchange_weak(&store->highest_ms, &highest, now))
-            return now;
-    }
-    return highest;
+    int64_t mono = wd_clock_mono_ms(store->clock);
+    see_time(store, wd_clock_wall_ms(store->clock) - mono);
+    return mono + atomic_load(&store->ahead_ms);
 }
 
 wd_token_table *wd_store_tokens(wd_store *store)
@@ -98,8 +105,10 @@ static wd_status write_back(wd_store *store, wd_error *err)
                              : wd_sql_fail(store->db, "write the WAL back", err);
 }
 
-static wd_status set_up(wd_store *store, wd_error *err)
+static wd_status set_up(wd_store *store, bool create, wd_error *err)
 {
+    if (!create)
+        WD_TRY(wd_schema_used(store->db, err));
     WD_TRY(wd_sql_exec(store->db,
                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                        "PRAGMA journal_size_limit = " WAL_BYTES,
@@ -194,19 +203,35 @@ static wd_status verify_tokens(wd_store *store, wd_trail *trail, wd_error *err)
     return status;
 }
 
-/* The kept time, and the newest rows': a kill may have come before it was kept. */
+static wd_status read_time(wd_store *store, const char *name, int64_t *ret_ms,
+                           wd_error *err)
+{
+    char text[24];
+    WD_TRY(wd_meta_read(store->db, name, text, sizeof(text), err));
+    *ret_ms = strtoll(text, NULL, 10);
+    return WD_OK;
+}
+
+/* The kept time, and the newest rows': a kill may have come before it was kept. What
+ * has passed since it was kept counts too, as far as the wall clock tells: it may have
+ * stood far behind the kept time then, as it does now. */
 static wd_status load_highest(wd_store *store, wd_error *err)
 {
-    char kept[24];
     int64_t rows = 0;
-    WD_TRY(wd_meta_read(store->db, "highest_wall_ms", kept, sizeof(kept), err));
+    int64_t kept_at = 0;
+    int64_t now = wd_clock_wall_ms(store->clock);
+    WD_TRY(read_time(store, "highest_wall_ms", &store->kept_highest_ms, err));
+    WD_TRY(read_time(store, "kept_at_wall_ms", &kept_at, err));
     WD_TRY(wd_sql_number(store->db,
                          "SELECT max(wall_ms) FROM"
                          " (SELECT wall_ms FROM audit ORDER BY seq DESC LIMIT 1000)",
                          &rows, err));
-    store->kept_highest_ms = strtoll(kept, NULL, 10);
-    atomic_store(&store->highest_ms,
-                 rows > store->kept_highest_ms ? rows : store->kept_highest_ms);
+    int64_t highest = store->kept_highest_ms;
+    if (kept_at != 0 && now > kept_at)
+        highest += now - kept_at;
+    if (rows > highest)
+        highest = rows;
+    atomic_store(&store->ahead_ms, highest - wd_clock_mono_ms(store->clock));
     return WD_OK;
 }
 
@@ -244,7 +269,7 @@ wd_status wd_store_open(const wd_store_options *options, wd_store **ret_store,
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store");
     WD_TRY(wd_place_open(&store->place, options, err));
     WD_TRY(open_db(store, options, err));
-    WD_TRY(set_up(store, err));
+    WD_TRY(set_up(store, options->create, err));
     WD_TRY(load(store, err));
     *ret_store = WD_STEAL(store);
     return WD_OK;

@@ -63,8 +63,9 @@ WD_MUST_USE wd_status wd_store_open(const wd_store_options *options,
 void wd_store_close(wd_store *store);
 WD_DEFINE_AUTO(wd_store, wd_store_close)
 
-/* The highest wall clock time ever seen by this store, the present included, Unix
- * milliseconds. A clock set back never makes it smaller, not even across a restart. */
+/* The time that the store goes by, Unix milliseconds: the wall clock's, or, after that was
+ * set back, the highest it ever said and what has passed since. It never goes back and
+ * never stands still, not even across a restart. */
 int64_t wd_store_now_ms(wd_store *store);
 
 /* The tokens in memory. Belongs to the store. */

@@ -120,6 +120,8 @@ wd_status wd_secret_file_check(const char *path, wd_error *err)
 
     if (stat(path, &st) != 0)
         return fail_errno(err, "read", path);
+    if (!S_ISREG(st.st_mode))
+        return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no regular file", path);
     if ((st.st_mode & 0007) != 0 || (st.st_mode & 0020) != 0 ||
         ((st.st_mode & 0070) != 0 && st.st_uid != 0))
         return wd_fail(err, WD_PERMISSION_DENIED,

@@ -116,6 +116,19 @@ def test_profile_is_refused_naming_file_and_cure(
     assert TOKEN not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name", ["token", "server", "ca.pem", "cert.pem", "key.pem", "policy"]
+)
+def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_at_once(
+    folder: Path, name: str
+) -> None:
+    for put in (os.mkfifo, os.mkdir):
+        (folder / name).unlink(missing_ok=True)
+        put(folder / name, 0o600)
+        with pytest.raises(warded.ProfileError, match=rf"{name}: "):
+            warded.connect(folder)
+
+
 def test_a_folder_that_is_not_there_names_the_ways_to_one(tmp_path: Path) -> None:
     with pytest.raises(warded.ProfileError, match="WARDED_PROFILE"):
         warded.connect(tmp_path / "none")

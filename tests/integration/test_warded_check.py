@@ -18,8 +18,10 @@ from tests.support.gate import Done, Gate, Home, program, run
 
 @pytest.fixture
 def home(new_home: NewHome) -> Path:
-    """A home that was initialised."""
-    return new_home().path
+    """A home that was initialised; its slots' ids are no other gate's."""
+    made = new_home()
+    made.take_uids()
+    return made.path
 
 
 def warded(home: Path, *words: str) -> Done:
@@ -104,6 +106,29 @@ def short_digest_key(path: Path) -> None:
 def long_digest_key(path: Path) -> None:
     """It has grown."""
     path.write_bytes(b"x" * 33)
+
+
+@pytest.mark.parametrize("name", ["warded.yaml", "state/gate/digest.key"])
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_a_pipe_in_place_of_a_file_is_refused_at_once(
+    home: Path, name: str, command: str
+) -> None:
+    (home / name).unlink()
+    os.mkfifo(home / name, 0o600)
+    done = warded(home, command)
+    assert done.returncode != 0
+    assert "no regular file" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "audit verify", "audit query"])
+def test_a_pipe_in_place_of_the_store_is_refused_at_once(
+    home: Path, command: str
+) -> None:
+    (home / "state/store/store.db").unlink()
+    os.mkfifo(home / "state/store/store.db", 0o600)
+    done = Home(home).tokctl(*command.split(), check=False)
+    assert done.returncode == 5
+    assert "no regular file" in done.stderr
 
 
 @pytest.mark.parametrize(

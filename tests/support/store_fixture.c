@@ -15,15 +15,21 @@ static int64_t test_wall_ms(const wd_clock *clock)
     return atomic_load(&((const wd_test_clock *)clock)->now_ms);
 }
 
+static int64_t test_mono_ms(const wd_clock *clock)
+{
+    return test_wall_ms(clock) +
+           atomic_load(&((const wd_test_clock *)clock)->set_back_ms);
+}
+
 static int64_t test_mono_ns(const wd_clock *clock)
 {
-    return test_wall_ms(clock) * 1000000;
+    return test_mono_ms(clock) * 1000000;
 }
 
 void wd_fixture_init(wd_fixture *f)
 {
-    *f = (wd_fixture){
-        .clock = {{test_wall_ms, test_wall_ms, test_mono_ns}, WD_FIXTURE_NOW_MS}};
+    *f = (wd_fixture){.clock = {.clock = {test_wall_ms, test_mono_ms, test_mono_ns},
+                                .now_ms = WD_FIXTURE_NOW_MS}};
     (void)snprintf(f->top, sizeof(f->top), "/tmp/wd-store-XXXXXX");
     assert_non_null(mkdtemp(f->top));
     (void)snprintf(f->dir, sizeof(f->dir), "%s/store", f->top);
@@ -42,6 +48,12 @@ void wd_fixture_open(wd_fixture *f)
     f->options.clock = &f->clock.clock;
     if (wd_store_open(&f->options, &f->store, &err) != WD_OK)
         fail_msg("wd_store_open: %s", err.msg);
+}
+
+void wd_fixture_set_back(wd_fixture *f, int64_t ms)
+{
+    f->clock.now_ms -= ms;
+    f->clock.set_back_ms += ms;
 }
 
 void wd_fixture_close(wd_fixture *f)
@@ -107,7 +119,10 @@ void wd_fixture_sql(wd_fixture *f, const char *sql)
 {
     sqlite3 *db = NULL;
     char *message = NULL;
+    char side[128];
+    (void)snprintf(side, sizeof(side), "ATTACH '%s/side.db' AS side", f->top);
     assert_int_equal(sqlite3_open(wd_fixture_path(f, "store.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, side, NULL, NULL, NULL), SQLITE_OK);
     if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("%s: %s", sql, message);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

@@ -16,8 +16,10 @@
 #define WD_FIXTURE_NOW_MS 1800000000000LL /* where the clock starts */
 
 typedef struct wd_test_clock {
-    wd_clock clock; /* first */
-    _Atomic int64_t now_ms;
+    wd_clock clock;         /* first */
+    _Atomic int64_t now_ms; /* the wall's */
+    _Atomic int64_t
+        set_back_ms; /* how far it was set back: the monotonic one was not */
 } wd_test_clock;
 
 typedef struct wd_fixture {
@@ -33,6 +35,8 @@ typedef struct wd_fixture {
 void wd_fixture_init(wd_fixture *f);
 /* Opens the store; the test fails when that fails. */
 void wd_fixture_open(wd_fixture *f);
+/* Sets the wall clock back; the monotonic one goes on. */
+void wd_fixture_set_back(wd_fixture *f, int64_t ms);
 void wd_fixture_close(wd_fixture *f);
 void wd_fixture_done(wd_fixture *f);
 
@@ -45,7 +49,8 @@ void wd_fixture_append(wd_fixture *f, const wd_audit_row *row);
 /* n rows "call.begin" with call ids c1, c2, ... */
 void wd_fixture_fill(wd_fixture *f, int n);
 
-/* Runs SQL on store.db as an outsider would; the test fails when that fails. */
+/* Runs SQL on store.db as an outsider would; the test fails when that fails. What it wants
+ * to keep between two calls it puts into the schema `side`, another file. */
 void wd_fixture_sql(wd_fixture *f, const char *sql);
 
 /* Runs a command of the shell; its status. */

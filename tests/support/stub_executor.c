@@ -110,7 +110,8 @@ static void take(wd_stub *stub, const Warded__Exec__V1__Run *run, bool start)
 }
 
 /* What follows `word` up to the end of the line; false: the code begins otherwise. */
-static bool word_path(const Warded__Exec__V1__Run *run, const char *word, char path[256])
+static bool word_path(const Warded__Exec__V1__Run *run, const char *word,
+                      char path[256])
 {
     if (!is(run, word))
         return false;

@@ -58,7 +58,7 @@ static void an_unknown_id_is_taken_by_its_time(void **state)
         {"an hour ahead", NOW + 3600000, WD_CLAIM_AHEAD},
         {"of the year 10889", (1LL << 48) - 1, WD_CLAIM_AHEAD},
     };
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -69,7 +69,7 @@ static void an_unknown_id_is_taken_by_its_time(void **state)
 
 static void a_known_id_is_answered_from_its_entry(void **state)
 {
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
     id x = at(NOW);
 
     (void)state;
@@ -83,7 +83,7 @@ static void a_known_id_is_answered_from_its_entry(void **state)
 
 static void a_known_id_does_not_meet_the_floor(void **state)
 {
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
     id x = at(NOW);
 
     (void)state;
@@ -93,7 +93,7 @@ static void a_known_id_does_not_meet_the_floor(void **state)
 
 static void an_id_that_never_ran_is_free_again(void **state)
 {
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
     id x = at(NOW);
 
     (void)state;
@@ -106,7 +106,7 @@ static void an_id_that_never_ran_is_free_again(void **state)
 static void what_is_evicted_raises_the_floor(void **state)
 {
     enum { CAPACITY = 8 };
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, 0, NULL);
     id first = at(NOW - 1000);
     const wd_call_claim again = {.id = first.bytes, .digest = digest_a, .now_ms = NOW};
     WD_AUTO(wd_kept) *kept = NULL;
@@ -124,10 +124,35 @@ static void what_is_evicted_raises_the_floor(void **state)
     assert_int_equal(floor_ms, NOW - 999);
 }
 
+static void claim_06_a_clock_set_back_gives_no_id_a_second_run(void **state)
+{
+    enum { LATER = 20 * 60 * 1000 };
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
+    id first = at(NOW);
+
+    (void)state;
+    assert_int_equal(claim(ids, first), WD_CLAIM_OK);
+    wd_call_ids_end(ids, first.bytes);
+    assert_int_equal(claim_at(ids, at(NOW + LATER), digest_a, NOW + LATER),
+                     WD_CLAIM_OK); /* the first is too old to be kept now */
+    assert_int_equal(wd_call_ids_count(ids), 1);
+    assert_int_equal(claim(ids, first), WD_CLAIM_EXPIRED);
+    assert_int_equal(claim(ids, at(NOW + 1)), WD_CLAIM_OK);
+}
+
+static void nothing_older_than_the_first_floor_is_taken(void **state)
+{
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NOW - 1000, NULL);
+
+    (void)state;
+    assert_int_equal(claim(ids, at(NOW - 1001)), WD_CLAIM_EXPIRED);
+    assert_int_equal(claim(ids, at(NOW - 1000)), WD_CLAIM_OK);
+}
+
 static void running_calls_are_never_evicted(void **state)
 {
     enum { CAPACITY = 8 };
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, 0, NULL);
     id running[CAPACITY];
 
     (void)state;
@@ -144,7 +169,7 @@ static void running_calls_are_never_evicted(void **state)
 
 static void ended_ids_are_dropped_when_they_meet_the_floor(void **state)
 {
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
     int64_t later = NOW + WD_CALL_FLOOR_MS + 1;
     id x = at(NOW);
 
@@ -158,7 +183,7 @@ static void ended_ids_are_dropped_when_they_meet_the_floor(void **state)
 
 static void what_the_trail_tells_is_known(void **state)
 {
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(64, 0, NULL);
     id ended = at(NOW - 5);
     id cut = at(NOW - 4);
 
@@ -177,7 +202,7 @@ static void the_table_agrees_with_a_plain_list(void **state)
     enum { N = 5000 };
     static id all[N];
     atomic_size_t total = 0;
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(2 * N, &total);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(2 * N, 0, &total);
 
     (void)state;
     for (int i = 0; i < N; i++) {
@@ -231,7 +256,7 @@ static void claim_end_all(wd_call_ids *ids, const id *all, size_t n)
 static void claim_07_chosen_ids_cost_no_more_than_drawn_ones(void **state)
 {
     id *all = calloc(FLOOD, sizeof(id));
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, 0, NULL);
 
     (void)state;
     assert_non_null(all);
@@ -253,7 +278,7 @@ static void claim_07_ids_that_expire_together_are_dropped_a_few_at_a_time(void *
     enum { BATCH_MOST = 64 };
     const int64_t later = NOW + WD_CALL_FLOOR_MS + 1;
     id *all = calloc(FLOOD, sizeof(id));
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, 0, NULL);
 
     (void)state;
     assert_non_null(all);
@@ -278,7 +303,7 @@ static void claim_07_ids_that_expire_together_are_dropped_a_few_at_a_time(void *
 static void chosen_ids_are_restored_in_a_few_looks_each(void **state)
 {
     id *all = calloc(FLOOD, sizeof(id));
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, 0, NULL);
 
     (void)state;
     assert_non_null(all);
@@ -293,7 +318,7 @@ static void chosen_ids_are_restored_in_a_few_looks_each(void **state)
 static void what_finds_no_room_at_start_is_not_run_again(void **state)
 {
     enum { CAPACITY = 8 };
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, NULL);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(CAPACITY, 0, NULL);
     id restored[CAPACITY + 1];
 
     (void)state;
@@ -310,7 +335,7 @@ static void what_finds_no_room_at_start_is_not_run_again(void **state)
 static void claim_07_who_has_few_ids_has_room_whatever_others_hold(void **state)
 {
     atomic_size_t total = WD_CALL_IDS_ALL;
-    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, &total);
+    WD_AUTO(wd_call_ids) *ids = wd_call_ids_new(WD_CALL_IDS_EACH, 0, &total);
     id first = at(NOW - 1000);
 
     (void)state;
@@ -332,6 +357,8 @@ int main(void)
         cmocka_unit_test(a_known_id_does_not_meet_the_floor),
         cmocka_unit_test(an_id_that_never_ran_is_free_again),
         cmocka_unit_test(what_is_evicted_raises_the_floor),
+        cmocka_unit_test(claim_06_a_clock_set_back_gives_no_id_a_second_run),
+        cmocka_unit_test(nothing_older_than_the_first_floor_is_taken),
         cmocka_unit_test(running_calls_are_never_evicted),
         cmocka_unit_test(ended_ids_are_dropped_when_they_meet_the_floor),
         cmocka_unit_test(what_the_trail_tells_is_known),

@@ -190,6 +190,24 @@ static void many_kinds_take_at_most_a_hundred_rows(void **state)
 }
 
 /* Short of room they are counted, not written, and written when there is room. */
+/* From many addresses, to hide another's. */
+static void claim_05_one_caller_leaves_room_for_the_others_refusals(void **state)
+{
+    scene *s = *state;
+    char address[32];
+
+    for (int i = 0; i < 500; i++) {
+        (void)snprintf(address, sizeof(address), "127.0.1.%d:1", i);
+        assert_int_equal(first(s, of(ann, "TOKEN_MISSING", address)),
+                         i < (int)WD_REJECT_SHARE);
+    }
+    assert_true(first(s, of(bob, "TOKEN_NOT_YOURS", "10.0.0.1:1")));
+    wd_rejects_flush(s->rejects, s->writer);
+    seen all = rows(s);
+    assert_int_equal(all.n_counted, 500 - WD_REJECT_SHARE);
+    assert_true(all.told_of_more);
+}
+
 static void claim_09_refusals_do_not_eat_the_reserve(void **state)
 {
     scene *s = *state;
@@ -220,6 +238,7 @@ int main(void)
         TEST(what_is_first_and_alone_leaves_no_second_row),
         TEST(strangers_share_one_row_a_kind),
         TEST(many_kinds_take_at_most_a_hundred_rows),
+        TEST(claim_05_one_caller_leaves_room_for_the_others_refusals),
         TEST(claim_09_refusals_do_not_eat_the_reserve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

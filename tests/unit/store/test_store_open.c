@@ -297,6 +297,65 @@ static void claim_08_the_first_schema_is_led_on_with_its_tokens(void **state)
                      1);
 }
 
+/* Each could keep rows from those who write or read them. */
+static void claim_08_an_altered_schema_is_refused_by_name(void **state)
+{
+    wd_fixture *f = *state;
+    static const struct {
+        const char *sql;
+        const char *words;
+    } cases[] = {
+        {"CREATE TRIGGER x BEFORE INSERT ON audit BEGIN SELECT raise(IGNORE); END",
+         "the trigger x is not Warded's"},
+        {"CREATE VIEW y AS SELECT 1", "the view y is not Warded's"},
+        {"CREATE INDEX z ON audit (event)", "the index z is not Warded's"},
+        {"DROP INDEX audit_call", "the index audit_call is missing"},
+        {"DROP INDEX audit_call; CREATE INDEX audit_call ON audit (call_id)"
+         " WHERE call_id > 'm'",
+         "the index audit_call is not as Warded made it"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wd_reader *reader = NULL;
+        wd_error err = {0};
+        wd_fixture_done(f);
+        wd_fixture_init(f);
+        wd_fixture_open(f);
+        wd_fixture_fill(f, 3);
+        wd_fixture_close(f);
+        wd_fixture_sql(f, cases[i].sql);
+        wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, cases[i].words);
+        assert_int_equal(wd_reader_open(f->dir, NULL, &reader, &err), WD_DATA_LOSS);
+        assert_non_null(strstr(err.msg, cases[i].words));
+    }
+}
+
+static void claim_08_an_emptied_store_is_not_taken_for_a_new_one(void **state)
+{
+    wd_fixture *f = *state;
+    wd_reader *reader = NULL;
+
+    wd_fixture_open(f);
+    wd_fixture_close(f);
+    assert_int_equal(truncate(wd_fixture_path(f, "store.db"), 0), 0);
+    f->options.create = false;
+    wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, "is empty");
+    assert_int_equal(wd_reader_open(f->dir, NULL, &reader, NULL), WD_DATA_LOSS);
+}
+
+static void a_pipe_in_place_of_the_database_is_refused_at_once(void **state)
+{
+    wd_fixture *f = *state;
+    wd_reader *reader = NULL;
+
+    wd_fixture_open(f);
+    wd_fixture_close(f);
+    assert_int_equal(unlink(wd_fixture_path(f, "store.db")), 0);
+    assert_int_equal(mkfifo(wd_fixture_path(f, "store.db"), 0600), 0);
+    wd_fixture_refused(f, WD_FAILED_PRECONDITION, WD_REASON_NONE, "no regular file");
+    assert_int_equal(wd_reader_open(f->dir, NULL, &reader, NULL),
+                     WD_FAILED_PRECONDITION);
+}
+
 static void schema_has_the_version_of_its_steps(void **state)
 {
     wd_fixture *f = *state;
@@ -333,6 +392,9 @@ int main(void)
         TEST(older_schema_migrates_with_its_rows),
         TEST(failed_step_leaves_the_older_schema),
         TEST(claim_08_the_first_schema_is_led_on_with_its_tokens),
+        TEST(claim_08_an_altered_schema_is_refused_by_name),
+        TEST(claim_08_an_emptied_store_is_not_taken_for_a_new_one),
+        TEST(a_pipe_in_place_of_the_database_is_refused_at_once),
         TEST(schema_has_the_version_of_its_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

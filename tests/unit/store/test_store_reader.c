@@ -48,7 +48,7 @@ static void read_that_takes_too_long_is_ended(void **state)
     const wd_audit_filter filter = {.principal = "nobody"}; /* no row ever comes */
     wd_fixture_fill(f, 1);
     wd_fixture_sql(
-        f, "CREATE TABLE copy AS SELECT * FROM audit;"
+        f, "CREATE TABLE side.copy AS SELECT * FROM audit;"
            "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n"
            "                         WHERE i < 20000)"
            "INSERT INTO audit SELECT n.i, c.wall_ms, c.mono_ns, c.event,"
@@ -56,7 +56,7 @@ static void read_that_takes_too_long_is_ended(void **state)
            "  c.peer_addr, c.method, c.scope, c.trajectory_id, c.session_id,"
            "  c.episode_id, c.call_id, c.trace_id, c.duration_us, c.bytes_in,"
            "  c.bytes_out, c.digest, c.detail, c.tool, c.item, c.prev_hash,"
-           "  c.hash, c.owner, c.family, c.pool FROM copy AS c, n");
+           "  c.hash, c.owner, c.family, c.pool FROM side.copy AS c, n;");
     WD_AUTO(wd_reader) *reader = reader_of(f);
     wd_reader_set_deadline(reader, 1); /* long past */
     assert_int_equal(wd_audit_query(reader, &filter, &sink, &next, &err),

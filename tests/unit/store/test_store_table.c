@@ -183,13 +183,40 @@ static void claim_05_clock_set_back_revives_nothing_across_a_restart(void **stat
     wd_token_text text = issue(f, &spec);
     f->clock.now_ms += 60000;
     (void)wd_store_now_ms(f->store);
-    f->clock.now_ms -= 50000;
+    wd_fixture_set_back(f, 50000);
     wd_token_proof proof = proof_of(f, text.chars);
     assert_refused(f, &proof, WD_REASON_TOKEN_EXPIRED);
     wd_fixture_close(f);
     wd_fixture_open(f);
     proof = proof_of(f, text.chars);
     assert_refused(f, &proof, WD_REASON_TOKEN_EXPIRED);
+}
+
+/* A year ahead once, and set right again: what is issued then ends all the same. */
+static void claim_05_clock_set_back_makes_no_token_live_longer(void **state)
+{
+    static const bool restarts[] = {false, true};
+    wd_fixture *f = *state;
+    const int64_t year_ms = 365LL * 24 * 60 * 60 * 1000;
+
+    for (size_t i = 0; i < 2; i++) {
+        wd_token_spec spec = spec_of_trainer();
+        spec.ttl_ms = 60000;
+        f->clock.now_ms += year_ms;
+        (void)wd_store_now_ms(f->store);
+        wd_fixture_set_back(f, year_ms);
+        wd_token_text text = issue(f, &spec);
+        f->clock.now_ms += 59999;
+        wd_token_proof proof = proof_of(f, text.chars);
+        assert_passes(f, &proof);
+        if (restarts[i])
+            wd_fixture_close(f);
+        f->clock.now_ms += 1;
+        if (restarts[i])
+            wd_fixture_open(f);
+        proof = proof_of(f, text.chars);
+        assert_refused(f, &proof, WD_REASON_TOKEN_EXPIRED);
+    }
 }
 
 static void claim_05_token_of_tomorrow_is_not_yet(void **state)
@@ -344,6 +371,7 @@ int main(void)
         TEST(claim_05_known_id_with_a_wrong_secret_is_unknown_even_when_revoked),
         TEST(claim_05_token_expires_at_its_time),
         TEST(claim_05_clock_set_back_revives_nothing_across_a_restart),
+        TEST(claim_05_clock_set_back_makes_no_token_live_longer),
         TEST(claim_05_token_of_tomorrow_is_not_yet),
         TEST(claim_05_revoked_token_is_refused_at_once_and_after_a_restart),
         TEST(claim_05_someone_elses_token_is_not_yours),

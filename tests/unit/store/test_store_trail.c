@@ -157,7 +157,7 @@ static void claim_08_a_changed_tokens_table_is_found(void **state)
     issue(f, "second", first, second);
     take_back(f, second);
     wd_fixture_close(f);
-    wd_fixture_sql(f, "CREATE TABLE kept AS SELECT * FROM tokens");
+    wd_fixture_sql(f, "CREATE TABLE side.kept AS SELECT * FROM tokens");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         wd_audit_report report;
         wd_error err = {0};
@@ -171,7 +171,8 @@ static void claim_08_a_changed_tokens_table_is_found(void **state)
         assert_int_equal(report.bad_seq, cases[i].bad_seq);
         wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, cases[i].words);
         wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, "restore a backup");
-        wd_fixture_sql(f, "DELETE FROM tokens; INSERT INTO tokens SELECT * FROM kept");
+        wd_fixture_sql(
+            f, "DELETE FROM tokens; INSERT INTO tokens SELECT * FROM side.kept");
         assert_int_equal(verify(f, &all, &report, &err), WD_OK);
     }
 }

@@ -97,10 +97,12 @@ static void claim_08_flipped_byte_is_found(void **state)
     };
     wd_fixture_fill(f, 20);
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-        wd_fixture_sql(f, "CREATE TABLE kept AS SELECT * FROM audit WHERE seq = 7");
+        wd_fixture_sql(f,
+                       "CREATE TABLE side.kept AS SELECT * FROM audit WHERE seq = 7");
         wd_fixture_sql(f, changes[i]);
         assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 7);
-        wd_fixture_sql(f, "REPLACE INTO audit SELECT * FROM kept; DROP TABLE kept");
+        wd_fixture_sql(
+            f, "REPLACE INTO audit SELECT * FROM side.kept; DROP TABLE side.kept");
         assert_verifies(f, &all, 20);
     }
 }
@@ -160,11 +162,12 @@ static void claim_08_inserted_row_is_found(void **state)
 {
     wd_fixture *f = *state;
     wd_fixture_fill(f, 5);
-    wd_fixture_sql(f, "CREATE TABLE copy AS SELECT * FROM audit WHERE seq = 1;"
-                      "UPDATE copy SET seq = 0; INSERT INTO audit SELECT * FROM copy");
+    wd_fixture_sql(
+        f, "CREATE TABLE side.copy AS SELECT * FROM audit WHERE seq = 1;"
+           "UPDATE side.copy SET seq = 0; INSERT INTO audit SELECT * FROM side.copy");
     assert_broken(f, &all, WD_AUDIT_ROW_UNLINKED, 0);
-    wd_fixture_sql(f, "DELETE FROM audit WHERE seq = 0; UPDATE copy SET seq = 6;"
-                      "INSERT INTO audit SELECT * FROM copy");
+    wd_fixture_sql(f, "DELETE FROM audit WHERE seq = 0; UPDATE side.copy SET seq = 6;"
+                      "INSERT INTO audit SELECT * FROM side.copy");
     assert_broken(f, &all, WD_AUDIT_ROW_CHANGED, 6);
 }
 

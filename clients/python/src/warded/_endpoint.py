@@ -96,4 +96,6 @@ def _normal(host: str) -> str:
         pass
     if ":" in host:
         raise ValueError(f"{host!r} is not an IPv6 address")
+    if len(host) > 253 or max(map(len, host.split("."))) > 63:
+        raise ValueError(f"{host[:40]!r}... is longer than a name can be (RFC 1035)")
     return host.lower().removesuffix(".")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat as stat_module
 from typing import NoReturn
 
 from warded.errors import profile_error
@@ -26,6 +28,18 @@ def stamp_of(s: os.stat_result) -> Stamp:
     return s.st_mtime_ns, s.st_size, s.st_ino, s.st_dev
 
 
+def read_file(path: str, most: int) -> bytes:
+    """Up to `most` bytes of a regular file. Never waits, as for a pipe.
+
+    Raises OSError.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(fd, "rb") as file:  # noqa: PTH123  # a descriptor
+        if not stat_module.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "no regular file", path)
+        return file.read(most)
+
+
 def stat_secret(path: str) -> os.stat_result:
     """The stat of a secret that nobody but its owner may read or write.
 
@@ -36,6 +50,8 @@ def stat_secret(path: str) -> os.stat_result:
         s = os.stat(path)  # noqa: PTH116  # a call's hot path
     except OSError as error:
         refuse_file(path, error)
+    if not stat_module.S_ISREG(s.st_mode):
+        raise profile_error(f"{path}: no regular file; {HOW_TO_MAKE}")
     mode = s.st_mode & 0o777
     if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
         raise profile_error(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import time
 import zlib
-from pathlib import Path
 
-from warded._files import Stamp, stamp_of, stat_secret
+from warded._files import Stamp, read_file, refuse_file, stamp_of, stat_secret
 from warded.errors import Failure, RpcError, make_error
 from warded.status import Phase, Reason, StatusCode
 
@@ -65,8 +64,10 @@ def _base62(value: int) -> str:
 
 
 def _read(path: str) -> str:
-    with Path(path).open("rb") as file:
-        data = file.read(_MAX_BYTES)
+    try:
+        data = read_file(path, _MAX_BYTES)
+    except OSError as error:
+        refuse_file(path, error)
     return data.decode("utf-8-sig", errors="replace").strip()
 
 

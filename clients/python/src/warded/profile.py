@@ -18,7 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warded._endpoint import Server, parse_servers
-from warded._files import HOW_TO_MAKE, Stamp, refuse_file, stamp, stat_secret
+from warded._files import (
+    HOW_TO_MAKE,
+    Stamp,
+    read_file,
+    refuse_file,
+    stamp,
+    stat_secret,
+)
 from warded._policy import Policy, parse_policy
 from warded._spiffe import Spiffe
 from warded._token import TokenSource
@@ -105,8 +112,7 @@ class Profile:
     def _read(self, name: str) -> bytes:
         path = self.path / name
         try:
-            with path.open("rb") as file:
-                data = file.read(_MAX_FILE_BYTES + 1)
+            data = read_file(str(path), _MAX_FILE_BYTES + 1)
         except OSError as error:
             refuse_file(str(path), error)
         if len(data) > _MAX_FILE_BYTES:
