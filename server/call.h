@@ -80,19 +80,22 @@ typedef struct wd_call {
     void *plan; /* the service's own, made by its planner */
 
     /* set by dedupe */
-    bool claimed;         /* the call id is this call's */
     struct wd_kept *kept; /* owned count: where its answer goes, or comes from */
     wd_answer *answer; /* owned count; of an earlier attempt: it is sent, whatever the
                            * other fields say. NULL: none */
+    bool claimed;      /* the call id is this call's */
 
     /* set by audit */
     bool begun; /* the intent is durable */
 
     /* set by service */
-    wd_buffer payload; /* owned: the encoded reply message */
-    bool ran;          /* the handler was entered */
-    void *work;        /* the handler's own while the call is parked in it */
+    bool ran;   /* the handler was entered */
+    void *work; /* the handler's own while the call is parked in it */
     void (*work_free)(void *work); /* frees `work` with the call; NULL: nothing to do */
+
+    /* set by service, dedupe */
+    wd_buffer
+        payload; /* owned: the encoded reply message; in the end dedupe keeps it */
 
     /* set by pipeline */
     size_t stage;   /* index of the stage that has the call */

@@ -180,8 +180,9 @@ void wd_dedupe_release(wd_call *call)
         wd_call_ids_forget(ids, call->id_bytes);
     wd_principal_ids_unlock(call->peer->principal);
 
+    const wd_error *error = &call->error;
     WD_AUTO(wd_answer) *answer =
-        wd_answer_new(&call->error, &call->payload, wd_clock_mono_ms(gate->clock));
+        wd_answer_new(error, &call->payload, wd_clock_mono_ms(gate->clock));
     wd_answer *kept = answer != NULL && call->begun ? wd_answer_ref(answer) : NULL;
     wd_task *waiting = wd_kept_settle(gate->keeper, call->kept, kept,
                                       wd_principal_kept(call->peer->principal));

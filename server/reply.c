@@ -10,8 +10,9 @@ static void fill(const wd_call *call, wd_reply *reply)
 {
     const wd_answer *kept = call->answer;
     const wd_error *error = kept != NULL ? wd_answer_error(kept) : &call->error;
+    const wd_buffer *made = &call->payload;
     const wd_span payload =
-        kept != NULL ? wd_answer_payload(kept) : wd_buffer_span(&call->payload);
+        kept != NULL ? wd_answer_payload(kept) : wd_buffer_span(made);
     wd_head head = wd_audit_head(call->gate->store);
 
     *reply = (wd_reply){

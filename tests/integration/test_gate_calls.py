@@ -110,9 +110,7 @@ def test_an_ended_call_id_is_never_run_again(
     assert stub.count().jobs == 1
 
 
-def test_a_running_call_id_joins_the_call(
-    stub: StubGate, trainer: RawClient
-) -> None:
+def test_a_running_call_id_joins_the_call(stub: StubGate, trainer: RawClient) -> None:
     request = trainer.request(OBSERVE, batch("hold"))
     first = trainer.send(request.SerializeToString())
     stub.wait_for(running=1)

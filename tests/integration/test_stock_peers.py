@@ -29,7 +29,8 @@ from warded.v1 import (
 )
 
 from tests.conftest import NewHome
-from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results, rows, wait_for_rows
+from tests.support import calls
+from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results, rows
 from tests.support.gate import Gate
 from tests.support.raw_client import call_id
 from tests.support.stub_gate import StubGate
@@ -249,7 +250,7 @@ def test_claim_06_a_stock_peers_own_resend_does_not_run_the_action_twice(
         req.dial(f"tls+tcp://{stub.address}", block=True)
         req.send(envelope(trainer, OBSERVE, batch("hold")))
         stub.wait_for(running=1)
-        wait_for_rows(stub.home, "call.repeat")
+        calls.wait_for_rows(stub.home, "call.repeat")
         stub.do("finish")
         assert results(Reply.FromString(req.recv())) == ["OK"]
         req.send(envelope(trainer, HEALTH))
@@ -269,7 +270,7 @@ def test_claim_06_the_same_request_sent_twice_by_a_plain_socket_runs_once(
         first = pool.submit(ask_by_socket, trainer, sent)
         stub.wait_for(running=1)
         copies = [pool.submit(ask_by_socket, trainer, sent) for _ in range(3)]
-        wait_for_rows(stub.home, "call.repeat")
+        calls.wait_for_rows(stub.home, "call.repeat")
         stub.do("finish")
         for told in (first, *copies):
             assert results(Reply.FromString(told.result(PATIENCE_S))) == ["OK"]

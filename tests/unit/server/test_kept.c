@@ -131,7 +131,7 @@ static void claim_06_a_principal_keeps_a_quarter_and_loses_its_oldest(void **sta
     } cases[] = {{-1, true}, {0, true}, {1, false}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t size = (size_t)((int)(SHARE - 2 * w->empty - 10) + cases[i].over);
+        size_t size = SHARE - 2 * w->empty - 10 + (size_t)cases[i].over;
         WD_AUTO(wd_kept) *others = settle(w, &w->other, 10, 0);
         WD_AUTO(wd_kept) *first = settle(w, &w->mine, 10, 0);
         WD_AUTO(wd_kept) *second = settle(w, &w->mine, size, 0);

@@ -333,11 +333,10 @@ static void claim_08_an_emptied_store_is_not_taken_for_a_new_one(void **state)
 {
     wd_fixture *f = *state;
     wd_reader *reader = NULL;
-
     wd_fixture_open(f);
     wd_fixture_close(f);
     assert_int_equal(truncate(wd_fixture_path(f, "store.db"), 0), 0);
-    f->options.create = false;
+    f->options.create = false; /* a start makes none */
     wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, "is empty");
     assert_int_equal(wd_reader_open(f->dir, NULL, &reader, NULL), WD_DATA_LOSS);
 }
@@ -346,7 +345,6 @@ static void a_pipe_in_place_of_the_database_is_refused_at_once(void **state)
 {
     wd_fixture *f = *state;
     wd_reader *reader = NULL;
-
     wd_fixture_open(f);
     wd_fixture_close(f);
     assert_int_equal(unlink(wd_fixture_path(f, "store.db")), 0);

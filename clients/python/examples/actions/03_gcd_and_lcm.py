@@ -3,6 +3,7 @@ def gcd(a, b):
         a, b = b, a % b
     return a
 
+
 a, b = 252, 198
 g = gcd(a, b)
 print("gcd:", g)

@@ -1,6 +1,7 @@
 # Which start below 10000 has the longest Collatz chain?
 lengths = {1: 1}
 
+
 def length(n):
     steps, trail = 0, []
     while n not in lengths:
@@ -10,6 +11,7 @@ def length(n):
     for i, m in enumerate(reversed(trail), 1):
         lengths[m] = base + i
     return base + len(trail)
+
 
 best = max(range(1, 10_000), key=length)
 print(best, length(best))

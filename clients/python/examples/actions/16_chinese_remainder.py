@@ -8,6 +8,7 @@ def crt(residues, moduli):
         x += r * q * pow(q, -1, m)
     return x % product
 
+
 x = crt([2, 3, 2], [3, 5, 7])
 print("x =", x)
 print("check:", x % 3, x % 5, x % 7)

@@ -9,4 +9,5 @@ def solve(n, row=0, columns=0, left=0, right=0):
         count += solve(n, row + 1, columns | bit, (left | bit) << 1, (right | bit) >> 1)
     return count
 
+
 print([solve(n) for n in range(1, 9)])

@@ -1,7 +1,9 @@
 import math
 
+
 def f(x):
     return math.cos(x) - x
+
 
 low, high = 0.0, 1.0
 for _ in range(60):

@@ -1,6 +1,10 @@
 from fractions import Fraction as F
 
-A = [[F(2), F(1), F(-1), F(8)], [F(-3), F(-1), F(2), F(-11)], [F(-2), F(1), F(2), F(-3)]]
+A = [
+    [F(2), F(1), F(-1), F(8)],
+    [F(-3), F(-1), F(2), F(-11)],
+    [F(-2), F(1), F(2), F(-3)],
+]
 n = 3
 for i in range(n):
     pivot = next(r for r in range(i, n) if A[r][i] != 0)

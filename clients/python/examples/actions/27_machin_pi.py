@@ -2,6 +2,7 @@ from decimal import Decimal, getcontext
 
 getcontext().prec = 60
 
+
 def arctan_inverse(x):
     x = Decimal(x)
     power, total, n, sign = 1 / x, 1 / x, 1, 1
@@ -11,6 +12,7 @@ def arctan_inverse(x):
         sign = -sign
         total += sign * power / n
     return total
+
 
 pi = 4 * (4 * arctan_inverse(5) - arctan_inverse(239))
 print(str(pi)[:52])

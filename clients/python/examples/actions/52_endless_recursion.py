@@ -1,4 +1,5 @@
 def f(n):
     return n * f(n - 1)  # the base case is missing
 
+
 print(f(5))
