@@ -132,8 +132,8 @@ static wd_status make_tables(wd_gate *gate, wd_error *err)
         return wd_fail(err, WD_INTERNAL, "no memory for the gate's tables");
     WD_TRY(wd_services_add(gate, err));
     if (gate->options.add_services != NULL)
-        return gate->options.add_services(gate->registry, gate->options.hook_arg, err);
-    return WD_OK;
+        WD_TRY(gate->options.add_services(gate->registry, gate->options.hook_arg, err));
+    return wd_registry_check(gate->registry, err);
 }
 
 static wd_status start_threads(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)

@@ -77,6 +77,33 @@ void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
     route->plan = plan;
 }
 
+static const char *record_name(wd_record record)
+{
+    switch (record) {
+    case WD_RECORD_CALL:
+        return "CALL";
+    case WD_RECORD_ITEM:
+        return "ITEM";
+    case WD_RECORD_BATCH:
+        return "BATCH";
+    }
+    return "?";
+}
+
+wd_status wd_registry_check(const wd_registry *registry, wd_error *err)
+{
+    for (size_t i = 0; i < registry->n_routes; i++) {
+        const wd_route *route = &registry->routes[i];
+        const wd_method *method = route->method;
+        if (method->built && method->record != WD_RECORD_CALL && route->plan == NULL)
+            return wd_fail(err, WD_FAILED_PRECONDITION,
+                           "method %s has record: %s and no planner: give it one with "
+                           "wd_registry_place(), or say record: CALL in its rule",
+                           method->path, record_name(method->record));
+    }
+    return WD_OK;
+}
+
 void wd_registry_go_on(wd_registry *registry, const char *path)
 {
     wd_route *route = find(registry, path);

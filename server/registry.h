@@ -57,6 +57,12 @@ WD_MUST_USE wd_status wd_registry_add(wd_registry *registry,
 void wd_registry_place(wd_registry *registry, const char *path, wd_where where,
                        wd_planner *plan);
 
+/* Refuse a built method whose rule says record: ITEM or BATCH when nobody plans it: the
+ * gate alone writes one pair a call, and the rule would not hold. Once, after all
+ * services have come.
+ * Errors: FAILED_PRECONDITION a method has no planner */
+WD_MUST_USE wd_status wd_registry_check(const wd_registry *registry, wd_error *err);
+
 /* Say that the mutating method `path` takes rights back, and so is not refused while the
  * audit trail is below its reserve, nor when its begin row can't be written: its handler
  * acts in memory, and answers DATA_LOSS until that is durable. The path must be there. */

@@ -44,13 +44,18 @@ def protoc(
     options: str | None = None,
 ) -> Run:
     """Generate from `text`, saved as `name` below folder/in, into folder/out."""
+    (folder / "in" / name).parent.mkdir(parents=True)
+    (folder / "in" / name).write_text(text, encoding="utf-8")
+    return protoc_of(folder, name, options=options)
+
+
+def protoc_of(folder: Path, *names: str, options: str | None = None) -> Run:
+    """Generate from the files `names` that are below folder/in, into folder/out."""
     source, out = folder / "in", folder / "out"
     out.mkdir(parents=True)
-    (source / name).parent.mkdir(parents=True)
-    (source / name).write_text(text, encoding="utf-8")
     command = ["protoc", f"--plugin=protoc-gen-warded={PLUGIN}"]
     command += [f"-I{source}", f"-I{ROOT / 'proto'}", "-I/usr/include"]
     command += [f"--warded_opt={options}"] if options is not None else []
-    command += [f"--warded_out={out}", name]
+    command += [f"--warded_out={out}", *names]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return Run(done.returncode, done.stderr, out)

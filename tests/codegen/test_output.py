@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codegen.run_protoc import HEAD, ROOT, Run, protoc
+from tests.codegen.run_protoc import HEAD, ROOT, Run, protoc, protoc_of
 
 ECHO = ROOT / "tests/support/acme/echo/v1/echo.proto"
 ECHO_NAME = "acme/echo/v1/echo.proto"
@@ -72,6 +72,41 @@ def test_comments_of_the_schema_stay_comments(echo: Run) -> None:
     assert "# Needs a scope of the service's own making." in echo.read(
         "acme/echo/v1/echo_wd.py"
     )
+
+
+PUBLIC = {
+    "acme/base/inner.proto": 'syntax = "proto3"; package acme.base;'
+    "message Tag { string name = 1; }",
+    "acme/base/middle.proto": 'syntax = "proto3"; package acme.base;'
+    'import public "acme/base/inner.proto";',
+    "acme/base/pub.proto": 'syntax = "proto3"; package acme.base;'
+    'import public "acme/base/middle.proto";',
+    "acme/zoo/zoo.proto": 'syntax = "proto3"; package acme.zoo;'
+    'import "acme/base/pub.proto"; import "warded/v1/options.proto";'
+    "service Zoo { rpc Feed(acme.base.Tag) returns (acme.base.Tag)"
+    "{ option (warded.v1.rule) = {}; } }",
+}
+
+
+def test_claim_03_types_of_public_imports_are_found(tmp_path: Path) -> None:
+    """Zoo names a Tag that reaches it through two files' `import public`."""
+    texts = PUBLIC | {"warded/v1/options.proto": OPTIONS.read_text()}
+    for name, text in texts.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(text, encoding="utf-8")
+    run = protoc_of(tmp_path, *texts, options="lang=python")
+    assert run.errors == ""
+    program = """
+from acme.base import inner_wd
+from acme.zoo import zoo_wd
+class Channel:
+    def unary_unary(self, *method):
+        return method
+assert zoo_wd.ZooStub(Channel()).Feed[1:] == (inner_wd.Tag, inner_wd.Tag)
+print("good")
+"""
+    done = python(run, program)
+    assert done == "good"
 
 
 def test_what_is_not_built_has_no_handler(echo: Run) -> None:

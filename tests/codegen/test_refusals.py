@@ -106,7 +106,7 @@ def test_plugin_refuses_a_scope_of_bad_form(scope: str, tmp_path: Path) -> None:
 
 
 GOOD_SCOPES = ["shop:buy", "shop:*", "shop:**", "shop:a/b", "shop:a/*", "shop:a/**"]
-GOOD_SCOPES += ["shop:{tool}", "shop-2_x:A.b-c_9", ""]
+GOOD_SCOPES += ["shop:{text}", "shop-2_x:A.b-c_9", ""]
 
 
 @pytest.mark.parametrize("scope", GOOD_SCOPES)
@@ -114,6 +114,96 @@ def test_plugin_takes_a_scope_of_good_form(scope: str, tmp_path: Path) -> None:
     run = protoc(tmp_path, service(UNARY, f'scope: "{scope}"'), options="lang=c")
     assert run.errors == ""
     assert f'.scope = "{scope}"' in run.read("acme/shop/v1/shop.wd.c")
+
+
+SAY = "rpc Say(Req) returns (Rep) { option (warded.v1.rule) = {}; }"
+ONE_NAME_FOR_TWO = {
+    "service_structure": (
+        f"service Echo {{}} service EchoService {{ {SAY} }}",
+        ["v1.Echo and acme.shop.v1.EchoService", "wd_acme_shop_v1_echo_service in C"],
+    ),
+    "method_table": (
+        "service EchoMethods {} service Echo {}",
+        ["v1.EchoMethods and acme.shop.v1.Echo", "wd_acme_shop_v1_echo_methods in C"],
+    ),
+    "service_itself": (
+        "service GetIt {} service Get_it {}",
+        ["v1.GetIt and acme.shop.v1.Get_it", "wd_acme_shop_v1_get_it in C"],
+    ),
+    "reply": (
+        f"service Echo {{ {SAY} }} service EchoReplySay {{}}",
+        ["v1.Echo and acme.shop.v1.EchoReplySay", "v1_echo_reply_say in C"],
+    ),
+    "stub_and_message": (
+        "message EchoStub {} service Echo {}",
+        ["v1.Echo: its stub is EchoStub in Python, as the message EchoStub is"],
+    ),
+    "stub_and_enum": (
+        "enum EchoStub { NOTHING = 0; } service Echo {}",
+        ["v1.Echo: its stub is EchoStub in Python, as the enum EchoStub is"],
+    ),
+    "stub_and_value": (
+        "enum Sound { EchoStub = 0; } service Echo {}",
+        ["as the value of enum Sound, EchoStub is"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_NAME_FOR_TWO)
+def test_claim_03_one_generated_name_for_two_things_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    text, words = ONE_NAME_FOR_TWO[name]
+    run = protoc(tmp_path, HEAD + text)
+    assert run.code != 0
+    assert "acme/shop/v1/shop.proto: acme.shop.v1." in run.errors
+    assert "rename one" in run.errors
+    assert [w for w in words if w not in run.errors] == []
+    assert run.names == set()
+
+
+def test_claim_03_services_with_names_of_their_own_pass(tmp_path: Path) -> None:
+    text = HEAD + "message EchoStubs {} service Echo {} service EchoServices {}"
+    assert protoc(tmp_path, text).code == 0
+
+
+OBJECTS = """
+message Item { string name = 1; }
+message Batch { repeated Item items = 1; map<string, Item> more = 2; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_", "placeholder", "known"),
+    [
+        ("Req", "name", "text"),
+        ("Item", "Name", ""),
+        ("Item", "names", "name"),
+        ("Batch", "text", "items, key, more, name, value"),
+    ],
+)
+def test_claim_03_a_placeholder_that_names_no_field_is_refused(
+    request_: str, placeholder: str, known: str, tmp_path: Path
+) -> None:
+    rule = f'scope: "keeper:{{{placeholder}}}"'
+    run = protoc(tmp_path, service(f"Keep({request_}) returns (Rep)", rule) + OBJECTS)
+    assert run.code != 0
+    assert f'Shop.Keep: scope "keeper:{{{placeholder}}}"' in run.errors
+    want = f"names no field of acme.shop.v1.{request_} " if known else "not of the form"
+    assert want in run.errors
+    assert f"which have {known}:" in run.errors or not known
+
+
+@pytest.mark.parametrize(
+    ("request_", "placeholder"),
+    [("Item", "name"), ("Batch", "name"), ("Batch", "items"), ("Rep", "any")],
+)
+def test_claim_03_a_placeholder_names_a_field_at_any_depth(
+    request_: str, placeholder: str, tmp_path: Path
+) -> None:
+    rule = f'scope: "keeper:{{{placeholder}}}"'
+    run = protoc(tmp_path, service(f"Keep({request_}) returns (Rep)", rule) + OBJECTS)
+    assert run.errors == ""
 
 
 def test_plugin_lists_every_fault_at_once(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ import pytest
 import warded
 from warded.v1 import audit_wd
 
+from tests.support.gate import Home
+
 BUILD = Path(os.environ.get("WARDED_BUILD", "build/asan")).absolute()
 BIN = BUILD / "bin"
 PATIENCE_S = 60.0
@@ -135,13 +137,15 @@ def test_claim_03_its_rules_hold_at_the_gate(echo: ModuleType, served: Served) -
     text, empty, mood = (
         echo.SayRequest(text="x"),
         echo.SayRequest(),
-        echo.SayRequest.Mood(),
+        echo.SayRequest.Mood(name="say"),
     )
     refused = {
         "no scope of the area": (stranger.Say, text, 5, "METHOD_UNKNOWN"),
         "another scope": (neighbour.Say, text, 5, "SCOPE_MISSING"),
         "timeout": (caller.Say, text, 6, "FIELD_INVALID"),
         "handler": (caller.Say, empty, 5, "FIELD_INVALID"),
+        "another object": (neighbour.Whisper, mood, 5, "SCOPE_MISSING"),
+        "no object": (caller.Whisper, echo.SayRequest.Mood(), 5, "SCOPE_MISSING"),
         "no handler": (caller.Whisper, mood, 5, "NOT_BUILT"),
         "narrower scope": (caller.Listen, caller.Listen.request(), 5, "SCOPE_MISSING"),
     }
@@ -158,3 +162,21 @@ def test_claim_03_what_it_audits_and_what_not(echo: ModuleType, served: Served) 
     assert second == first + 1
     assert {"call.begin", "call.end"} <= served.events("/acme.echo.v1.Echo/Say")
     assert served.events("/acme.echo.v1.Echo/Ping") == set()
+
+
+def test_claim_03_a_gate_refuses_a_record_that_nobody_plans(served: Served) -> None:
+    """Whisper says `record: BATCH`; this server gives it no planner."""
+    home = served.home / "unplanned"
+    run(BIN / "warded", "--home", home, "init")
+    (home / "run").mkdir(exist_ok=True)
+    Home(home).take_uids()
+    done = subprocess.run(
+        [BIN / "echo_server", home, "unplanned"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode != 0
+    assert "/acme.echo.v1.Echo/Whisper has record: BATCH" in done.stderr
+    assert "wd_registry_place()" in done.stderr

@@ -13,20 +13,23 @@ _AREA = r"[a-z][a-z0-9_-]*"
 _SEGMENT = r"(?:[A-Za-z0-9._-]+|\*)"
 _OBJECT = rf"{_SEGMENT}(?:/{_SEGMENT})*(?:/\*\*)?|\*\*|\{{[a-z][a-z0-9_]*\}}"
 _SCOPE = re.compile(rf"{_AREA}:(?:{_OBJECT})")
+_PLACEHOLDER = re.compile(rf"{_AREA}:\{{([a-z][a-z0-9_]*)\}}")
 _SCOPE_BYTES = 128
 
 
 def faults(schema: Schema) -> list[str]:
     """All faults of all files; empty: generate."""
-    return [
+    found = [
         f"{file.name}: {fault}"
         for file in schema.files
         for fault in _of_file(file, schema)
     ]
+    return found + list(_of_c_names(schema))
 
 
 def _of_file(file: File, schema: Schema) -> Iterator[str]:
     yield from _of_words(re.split(r"[/.]", file.name))
+    yield from _of_stubs(file)
     for service in file.services:
         yield from _of_names(service)
         for method in service.methods:
@@ -48,6 +51,37 @@ def _of_names(service: Service) -> Iterator[str]:
             yield f"{service.full}.{method.name}: {member} is taken in C: rename it"
 
 
+def _of_c_names(schema: Schema) -> Iterator[str]:
+    """C has one space of names for all services of a program."""
+    owners: dict[str, Service] = {}
+    for file in schema.files:
+        for service in file.services:
+            taken = [n for n in names.c_names(service) if n in owners]
+            if taken:
+                other = owners[taken[0]].full
+                yield (
+                    f"{file.name}: {other} and {service.full} both need the name "
+                    f"{taken[0]} in C: rename one of the services"
+                )
+            owners.update(dict.fromkeys(names.c_names(service), service))
+
+
+def _of_stubs(file: File) -> Iterator[str]:
+    """A module has one name for one thing."""
+    kinds = dict.fromkeys(file.extensions, "extension")
+    for enum, values in file.enums:
+        kinds[enum] = "enum"
+        kinds.update(dict.fromkeys(values, f"value of enum {enum},"))
+    kinds.update(dict.fromkeys(file.messages, "message"))
+    for service in file.services:
+        stub = names.python_stub(service.name)
+        if stub in kinds:
+            yield (
+                f"{service.full}: its stub is {stub} in Python, as the {kinds[stub]} "
+                f"{stub} is: rename one"
+            )
+
+
 def _of_words(words: list[str]) -> Iterator[str]:
     """Names that a Python module, class or attribute cannot have."""
     for word in words:
@@ -66,6 +100,7 @@ def _of_method(method: Method, schema: Schema) -> Iterator[str]:
         )
     else:
         yield from _of_rule(method.rule, method.server_streams)
+        yield from _of_placeholder(method.rule.scope, method.request, schema)
     yield from _of_type(method.request, schema)
     if method.reply != method.request:
         yield from _of_type(method.reply, schema)
@@ -84,6 +119,36 @@ def _of_rule(rule: Rule, streams: bool) -> Iterator[str]:
         yield f"scope is {len(rule.scope)} bytes long: at most {_SCOPE_BYTES}"
     if streams and not rule.not_built:
         yield "streams its reply, which is not built yet: say not_built: true"
+
+
+def _of_placeholder(scope: str, request: Type, schema: Schema) -> Iterator[str]:
+    """A scope "area:{name}" says where the request names its objects.
+
+    A request without any field names none: then it is the reply that the service cuts
+    down to what the token may see.
+    """
+    found = _PLACEHOLDER.fullmatch(scope)
+    fields = {field for held in _held(request, schema) for field in held.fields}
+    if found and fields and found[1] not in fields:
+        yield (
+            f'scope "{scope}" names no field of {request.full} or of the messages in '
+            f"it, which have {', '.join(sorted(fields))}: put the field that names the "
+            "object between the braces"
+        )
+
+
+def _held(start: Type, schema: Schema) -> list[Type]:
+    """`start` and every message type that it may hold."""
+    found = {start.full: start}
+    todo = [start]
+    while todo:
+        parts = todo.pop().parts
+        new = {
+            p: schema.types[p] for p in parts if p in schema.types and p not in found
+        }
+        found.update(new)
+        todo += new.values()
+    return list(found.values())
 
 
 def _of_type(start: Type, schema: Schema) -> Iterator[str]:

@@ -36,6 +36,7 @@ class Type:
     full: str  # "acme.echo.v1.Outer.Inner"
     file: str  # "acme/echo/v1/echo.proto"
     local: str  # "Outer.Inner": the name within its file
+    fields: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()  # full names of the message types of its fields
 
 
@@ -68,7 +69,7 @@ class File:
     """One .proto file that is to be generated."""
 
     name: str  # "acme/echo/v1/echo.proto"
-    imports: tuple[str, ...]
+    imports: tuple[str, ...]  # with what those import publicly
     messages: tuple[str, ...]  # top level
     enums: tuple[tuple[str, tuple[str, ...]], ...]  # top level, with their values
     extensions: tuple[str, ...]  # top level

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .model import Service
+
 # Names that a member cannot have: C's, and the one that every service has.
 _WORDS = """
     asm auto break case char const continue default do double else enum extern float for
@@ -22,6 +24,16 @@ def snake(name: str) -> str:
 def prefix(full: str) -> str:
     """`acme.echo.v1.Echo` -> `wd_acme_echo_v1_echo`: how our names of it start."""
     return "wd_" + "_".join(snake(part) for part in full.split("."))
+
+
+def c_names(service: Service) -> list[str]:
+    """All that a service defines in C, for servers and for clients."""
+    own = prefix(service.full)
+    members = [snake(method.name) for method in service.methods]
+    verbs = ("invoke", "reply", "call")
+    return [own, f"{own}_service", f"{own}_methods"] + [
+        f"{own}_{verb}_{member}" for member in members for verb in verbs
+    ]
 
 
 def protoc_c_type(full: str) -> str:
@@ -46,6 +58,11 @@ def python_module(file: str) -> str:
     """`acme/echo/v1/echo.proto` -> `acme.echo.v1.echo_wd`; protobuf's own: `_pb2`."""
     base = file.removesuffix(".proto").replace("-", "_").replace("/", ".")
     return base + ("_pb2" if file.startswith("google/protobuf/") else "_wd")
+
+
+def python_stub(service: str) -> str:
+    """The class whose objects call the service."""
+    return f"{service}Stub"
 
 
 def python_alias(file: str) -> str:

@@ -36,7 +36,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, __name__, _built)
 
 _STUB = '''
 
-class {name}Stub:
+class {name}:
     """{doc}"""
 
     def __init__(self, channel: Any) -> None:
@@ -98,7 +98,8 @@ def _bytes(data: bytes) -> str:
 def _stub(file: File, service: Service) -> str:
     calls = "".join(_call(file, method) for method in service.methods)
     doc = _doc(f"{service.full}, called over a channel.", service.comment)
-    return _STUB.format(name=service.name, doc=doc, calls=calls or "        pass\n")
+    name = names.python_stub(service.name)
+    return _STUB.format(name=name, doc=doc, calls=calls or "        pass\n")
 
 
 def _doc(first: str, comment: str) -> str:

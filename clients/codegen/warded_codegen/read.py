@@ -27,8 +27,27 @@ def read(request: CodeGeneratorRequest) -> Schema:
     types = {t.full: t for file in request.proto_file for t in _types_of(file)}
     rules = _RuleReader(request)
     wanted = set(request.file_to_generate)
-    files = (_file(f, types, rules) for f in request.proto_file if f.name in wanted)
+    by_name = {file.name: file for file in request.proto_file}
+    files = (
+        _file(f, _imports(f, by_name), types, rules)
+        for f in request.proto_file
+        if f.name in wanted
+    )
     return Schema(tuple(files), types)
+
+
+def _imports(
+    file: FileDescriptorProto, by_name: dict[str, FileDescriptorProto]
+) -> tuple[str, ...]:
+    """What `file` may name: its imports, and what they import publicly, and so on."""
+    found = dict.fromkeys(file.dependency)  # a set that keeps the order
+    todo = list(found)
+    while todo:
+        other = by_name[todo.pop(0)]
+        public = [other.dependency[i] for i in other.public_dependency]
+        todo += [name for name in public if name not in found]
+        found.update(dict.fromkeys(public))
+    return tuple(found)
 
 
 class _RuleReader:
@@ -82,7 +101,8 @@ def _types_of(file: FileDescriptorProto) -> list[Type]:
 
     def walk(message: DescriptorProto, local: str) -> None:
         parts = tuple(f.type_name[1:] for f in message.field if f.type == _MESSAGE)
-        found.append(Type(package + local, file.name, local, parts))
+        fields = tuple(f.name for f in message.field)
+        found.append(Type(package + local, file.name, local, fields, parts))
         for nested in message.nested_type:
             walk(nested, f"{local}.{nested.name}")
 
@@ -92,13 +112,16 @@ def _types_of(file: FileDescriptorProto) -> list[Type]:
 
 
 def _file(
-    file: FileDescriptorProto, types: dict[str, Type], rules: _RuleReader
+    file: FileDescriptorProto,
+    imports: tuple[str, ...],
+    types: dict[str, Type],
+    rules: _RuleReader,
 ) -> File:
     info = file.source_code_info
     comments = {tuple(at.path): at.leading_comments.strip() for at in info.location}
     return File(
         name=file.name,
-        imports=tuple(file.dependency),
+        imports=imports,
         messages=tuple(m.name for m in file.message_type),
         enums=tuple((e.name, tuple(v.name for v in e.value)) for e in file.enum_type),
         extensions=tuple(e.name for e in file.extension),

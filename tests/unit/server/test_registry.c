@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "server/cancel.h"
 #include "server/registry.h"
@@ -115,6 +116,55 @@ static void the_reason_of_a_refusal_depends_on_what_is_held(void **state)
     }
 }
 
+static wd_step plan_nothing(struct wd_call *call, wd_error *err)
+{
+    (void)call;
+    (void)err;
+    return WD_NEXT;
+}
+
+static void claim_03_a_record_by_item_needs_a_planner(void **state)
+{
+    static const struct {
+        const char *name;
+        wd_record record;
+        bool built;
+        wd_planner *plan;
+        const char *refused; /* what the refusal says of it; NULL: taken */
+    } cases[] = {
+        {"one pair a call", WD_RECORD_CALL, true, NULL, NULL},
+        {"by item, nobody plans", WD_RECORD_ITEM, true, NULL, "record: ITEM"},
+        {"by batch, nobody plans", WD_RECORD_BATCH, true, NULL, "record: BATCH"},
+        {"by item, planned", WD_RECORD_ITEM, true, plan_nothing, NULL},
+        {"by batch, planned", WD_RECORD_BATCH, true, plan_nothing, NULL},
+        {"by item, not built", WD_RECORD_ITEM, false, NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const wd_method method = {.path = "/acme.v1.Shop/Buy",
+                                  .audited = true,
+                                  .built = cases[i].built,
+                                  .record = cases[i].record};
+        const wd_service_info shop = {
+            .name = "acme.v1.Shop", .methods = &method, .n_methods = 1};
+        WD_AUTO(wd_registry) *registry = wd_registry_new();
+        wd_error err = {.status = WD_OK};
+
+        print_message("  %s\n", cases[i].name);
+        assert_int_equal(wd_registry_add(registry, &shop, NULL, &err), WD_OK);
+        wd_registry_place(registry, method.path, WD_RUN_POOL, cases[i].plan);
+        if (cases[i].refused == NULL) {
+            assert_int_equal(wd_registry_check(registry, &err), WD_OK);
+            continue;
+        }
+        assert_int_equal(wd_registry_check(registry, &err), WD_FAILED_PRECONDITION);
+        assert_non_null(strstr(err.msg, method.path));
+        assert_non_null(strstr(err.msg, cases[i].refused));
+        assert_non_null(strstr(err.msg, "wd_registry_place"));
+    }
+}
+
 static void cancel_is_audited_and_in_the_lane(void **state)
 {
     const wd_route *route = wd_cancel_route();
@@ -133,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_path_is_served_once),
         cmocka_unit_test(only_unaudited_methods_run_on_the_receiving_thread),
         cmocka_unit_test(the_reason_of_a_refusal_depends_on_what_is_held),
+        cmocka_unit_test(claim_03_a_record_by_item_needs_a_planner),
         cmocka_unit_test(cancel_is_audited_and_in_the_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
