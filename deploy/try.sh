@@ -62,7 +62,7 @@ pick_home() { # where the state goes: where the gate's account can reach it
 clean_up() { # clean_up HOME: a CA's key that lies outside the checkout is not left there
     case $1 in
     "$elsewhere"*/*) ;;
-    "$elsewhere"*) rm -rf --one-file-system "$1" ;;
+    "$elsewhere"*) rm -rf --one-file-system "$1" "$state/profile" ;;
     esac
 }
 
@@ -148,12 +148,16 @@ show_trail() {
 print_how() {
     echo "$gate $home" >"$kept"
     place=${home#"$PWD"/}
+    if [ "$home" != "$state" ]; then # the profile is where the README says, too
+        mkdir -p "$state/profile"
+        cp -a "$home/profile/$trainer" "$state/profile/"
+    fi
     cat <<TXT
 
 The gate stays up. Call it again:
     deploy/platform.sh env PYTHONPATH=$release/python \\
-        WARDED_PROFILE=$place/profile/$trainer \\
-        python3 clients/python/examples/rollout.py
+        WARDED_PROFILE=${state#"$PWD"/}/profile/$trainer \\
+        python3 clients/python/examples/hello.py
 See what it recorded:
     deploy/platform.sh $release/bin/tokctl --home $place audit query
 Stop it:

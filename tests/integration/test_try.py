@@ -95,13 +95,15 @@ def test_claim_01_try_keep_leaves_a_gate_that_answers_and_stop_ends_it(
     )
     assert call is not None
     again = sh(*call.group(1).replace("\\\n", " ").split())
-    assert "64 of 64 as expected" in again.stderr, again.stdout
+    assert again.stdout.strip() == "OK 42", again.stderr
+    assert (private / "profile/trainer/token").exists(), "where the README says"
 
     stopped = sh("deploy/try.sh", "--stop", place=private)
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert "Stopped the gate" in stopped.stdout
     assert not Path(f"/proc/{pid}").exists()
     assert not home.exists()
+    assert not (private / "profile").exists()
     assert "No gate" in sh("deploy/try.sh", "--stop", place=private).stdout
 
 
