@@ -182,20 +182,26 @@ static wd_status seal_to(wd_archivist *a, uint64_t sealed, uint64_t last, wd_err
     return drop(a, last, err);
 }
 
-static wd_status is_due(const wd_archivist *a, uint64_t sealed, uint64_t newest,
-                        bool *ret_due, wd_error *err)
+/* The last row of the segment that is due; 0: none is. However far the sealing is behind,
+ * no segment is larger than it should be: a pass that is cut off loses little. */
+static wd_status due_row(const wd_archivist *a, uint64_t sealed, uint64_t newest,
+                         uint64_t *ret_last, wd_error *err)
 {
     uint64_t first = 0;
     int64_t wall_ms = 0;
     int64_t bytes = 0;
-    *ret_due = false;
+    *ret_last = 0;
     WD_TRY(first_row(a, sealed, &first, &wall_ms, err));
     if (first == 0 || newest <= first)
         return WD_OK; /* the newest row stays */
     WD_TRY(row_bytes(a, &bytes, err));
-    *ret_due =
-        (newest - sealed) * (uint64_t)bytes >= a->options.segment_bytes ||
+    uint64_t rows = a->options.segment_bytes / (uint64_t)bytes + 1;
+    bool old =
         wd_clock_wall_ms(a->options.store->clock) - wall_ms >= a->options.segment_ms;
+    if (newest - sealed > rows)
+        *ret_last = sealed + rows;
+    else if (old)
+        *ret_last = newest - 1;
     return WD_OK;
 }
 
@@ -218,10 +224,15 @@ wd_status wd_archivist_seal(wd_archivist *archivist, wd_error *err)
 
 wd_status wd_archivist_pass(wd_archivist *archivist, wd_error *err)
 {
-    uint64_t sealed = 0;
     uint64_t newest = wd_audit_head(archivist->options.store).seq;
-    bool due = false;
-    WD_TRY(settle(archivist, &sealed, err));
-    WD_TRY(is_due(archivist, sealed, newest, &due, err));
-    return due ? seal_to(archivist, sealed, newest - 1, err) : WD_OK;
+    while (!told_to_stop(archivist)) {
+        uint64_t sealed = 0;
+        uint64_t last = 0;
+        WD_TRY(settle(archivist, &sealed, err));
+        WD_TRY(due_row(archivist, sealed, newest, &last, err));
+        if (last == 0)
+            return WD_OK;
+        WD_TRY(seal_to(archivist, sealed, last, err));
+    }
+    return WD_OK;
 }
