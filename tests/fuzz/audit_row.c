@@ -92,7 +92,7 @@ static trail *open_trail(void)
     store = NULL;
     (void)snprintf(path, sizeof(path), "%s/store.db", t.dir);
     FUZZ_CHECK(sqlite3_open(path, &t.db) == SQLITE_OK);
-    run(t.db, "PRAGMA synchronous=OFF; CREATE TABLE kept AS SELECT * FROM audit");
+    run(t.db, "PRAGMA synchronous=OFF; CREATE TEMP TABLE kept AS SELECT * FROM audit");
     FUZZ_CHECK(wd_reader_open(t.dir, NULL, &t.reader, NULL) == WD_OK);
     return &t;
 }
