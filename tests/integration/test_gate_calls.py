@@ -199,7 +199,7 @@ def test_cancel_ends_the_call_and_is_idempotent(
 
 
 def test_at_the_deadline_the_batch_is_split(stub: StubGate, trainer: RawClient) -> None:
-    reply = trainer.call(OBSERVE, batch("quick", "hold", "queue"), timeout_ms=700)
+    reply = trainer.call(OBSERVE, batch("quick", "hold", "queue"), timeout_ms=4000)
     assert results(reply) == ["OK", "TIMEOUT", "BUSY"]
     assert stub.count().running == 0
 
