@@ -84,12 +84,12 @@ static bool counts(const wd_call *call)
 }
 
 /* Handed out once more, which is on record too: equal ones are counted together. */
-static void note_repeat(const wd_call *call, const char *how)
+static void note_repeat(const wd_call *call)
 {
     const wd_reject repeat = {
         .event = "call.repeat",
         .address = call->peer->address,
-        .reason = how,
+        .reason = "asked_again",
         .detail = call->id_text,
         .principal = wd_principal_uri(call->peer->principal),
         .token_id = call->token->id,
@@ -109,10 +109,10 @@ static wd_step join(wd_call *call)
         .call_id = call->id_bytes,
     };
 
-    if (call->kept == NULL)
+    if (call->kept == NULL || wd_kept_gone(gate->keeper, call->kept))
         return WD_FAILED;
     wd_inflight_move(gate->inflight, &first, call->live.pipe);
-    note_repeat(call, "asked_again");
+    note_repeat(call);
     if (wd_kept_await(gate->keeper, call->kept, &call->task))
         return WD_PARKED;
     call->answer = wd_kept_answer(gate->keeper, call->kept);

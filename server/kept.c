@@ -247,3 +247,11 @@ wd_answer *wd_kept_answer(wd_keeper *keeper, const wd_kept *kept)
     (void)pthread_mutex_unlock(&keeper->lock);
     return answer;
 }
+
+bool wd_kept_gone(wd_keeper *keeper, const wd_kept *kept)
+{
+    (void)pthread_mutex_lock(&keeper->lock);
+    bool gone = kept->settled && kept->answer == NULL;
+    (void)pthread_mutex_unlock(&keeper->lock);
+    return gone;
+}

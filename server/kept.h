@@ -61,6 +61,9 @@ bool wd_kept_await(wd_keeper *keeper, wd_kept *kept, wd_task *task);
 wd_task *wd_kept_settle(wd_keeper *keeper, wd_kept *kept, wd_answer *answer,
                         wd_kept_share *share);
 
+/* Its answer was let go, or never kept: there will be none any more. */
+bool wd_kept_gone(wd_keeper *keeper, const wd_kept *kept);
+
 /* The answer with one count more; NULL: let go, or still awaited. */
 wd_answer *wd_kept_answer(wd_keeper *keeper, const wd_kept *kept);
 

@@ -1,9 +1,9 @@
 /* pipeline.h - moves a call from stage to stage; the table in pipeline.c is the order.
  *
  * A stage that finds the call's answer (WD_ANSWERED) sends it on to the reply: nothing in
- * between is run. The first failure is kept in call->error; from then on only the stages that always run
- * are run (audit, outcome, reply). A stage that fails without saying why, or returns a
- * number that is no wd_step has failed with INTERNAL / BUG.
+ * between is run. The first failure is kept in call->error; from then on only the stages
+ * that always run are run (audit, outcome, reply). A stage that fails without saying why,
+ * or returns a number that is no wd_step has failed with INTERNAL / BUG.
  *
  * Threads: the call's owner; one at a time. */
 #ifndef WD_SERVER_PIPELINE_H

@@ -5,6 +5,7 @@
 #include "server/service/pb.h"
 #include "server/service/services.h"
 #include "server/service/token_info.h"
+#include "server/service/unbuilt.h"
 #include "server/service_stage.h"
 #include "store/token_table.h"
 
@@ -113,6 +114,21 @@ static void issued(wd_task *task)
     wd_pipeline_resume(call, status == WD_OK ? WD_NEXT : WD_FAILED, &err);
 }
 
+static wd_status check_built(const Warded__V1__IssueRequest *request, wd_error *err)
+{
+    const wd_unbuilt fields[] = {
+        {"idle_ms", request->idle_ms != 0},
+        {"max_uses", request->max_uses != 0},
+        {"rate", request->rate != NULL},
+        {"concurrency", request->concurrency != 0},
+        {"renewable_ms", request->renewable_ms != 0},
+        {"wrap_ttl_ms", request->wrap_ttl_ms != 0},
+        {"allow_unbound", request->allow_unbound},
+    };
+
+    return wd_unbuilt_refuse(fields, sizeof(fields) / sizeof(fields[0]), err);
+}
+
 static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *request,
                          char *bind, wd_token_spec *spec, wd_error *err)
 {
@@ -199,7 +215,8 @@ static wd_step issue(void *self, wd_call *call, const Warded__V1__IssueRequest *
     int64_t now_ms = wd_store_now_ms(call->gate->store);
 
     (void)self;
-    if (spec_of(call, request, bind, &spec, err) != WD_OK ||
+    if (check_built(request, err) != WD_OK ||
+        spec_of(call, request, bind, &spec, err) != WD_OK ||
         check_scopes(call, &spec, err) != WD_OK)
         return WD_FAILED;
     inherit(call->token, now_ms, &spec);
@@ -252,6 +269,13 @@ static void revoked(wd_task *task)
 
 static wd_status check_revoke(const Warded__V1__RevokeRequest *request, wd_error *err)
 {
+    const wd_unbuilt fields[] = {
+        {"family", request->family},          {"children", request->children},
+        {"owner", request->owner[0] != '\0'}, {"filter", request->filter[0] != '\0'},
+        {"leaked", request->n_leaked > 0},    {"dry_run", request->dry_run},
+    };
+
+    WD_TRY(wd_unbuilt_refuse(fields, sizeof(fields) / sizeof(fields[0]), err));
     if (request->n_ids < 1 || request->n_ids > MOST_IDS)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "ids has %zu entries, 1 to %u",
                          request->n_ids, MOST_IDS);

@@ -2,6 +2,7 @@
 #include "server/call.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
+#include "server/service/unbuilt.h"
 #include "store/audit.h"
 
 #include "warded/v1/audit.wd.h"
@@ -141,7 +142,12 @@ static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u",
                          request->limit, WD_AUDIT_QUERY_ROWS);
     const Warded__V1__AuditFilter *asked = request->filter;
+    const wd_unbuilt fields[] = {
+        {"filter.family",
+         asked != NULL && asked->family[0] != '\0'}, /* no row says it */
+    };
 
+    WD_TRY(wd_unbuilt_refuse(fields, 1, err));
     if (request->from_seq > INT64_MAX || request->to_seq > INT64_MAX ||
         (asked != NULL && (asked->since_ms > INT64_MAX || asked->until_ms > INT64_MAX)))
         return wd_refuse(

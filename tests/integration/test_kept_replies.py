@@ -133,6 +133,11 @@ def test_claim_06_a_reply_that_no_longer_fits_is_said_to_be_evicted(
     jobs = stub.count().jobs
     assert reason(trainer.ask(sent[0])) == "REPLY_EVICTED"
     assert results(trainer.ask(sent[-1])) == ["OK"] * 16
+    wait_for_rows(stub.home, "call.repeat")
+    (told,) = rows(stub.home, "--event", "call.repeat")
+    assert json.loads(json.loads(told)["detail"])["count"] == 1, (
+        "of two, one had a reply"
+    )
     assert stub.count().jobs == jobs
 
 

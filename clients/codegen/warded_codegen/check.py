@@ -140,14 +140,14 @@ def _of_placeholder(scope: str, request: Type, schema: Schema) -> Iterator[str]:
 def _held(start: Type, schema: Schema) -> list[Type]:
     """`start` and every message type that it may hold."""
     found = {start.full: start}
-    todo = [start]
-    while todo:
-        parts = todo.pop().parts
+    unread = [start]
+    while unread:
+        parts = unread.pop().parts
         new = {
             p: schema.types[p] for p in parts if p in schema.types and p not in found
         }
         found.update(new)
-        todo += new.values()
+        unread += new.values()
     return list(found.values())
 
 

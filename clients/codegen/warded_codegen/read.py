@@ -41,11 +41,11 @@ def _imports(
 ) -> tuple[str, ...]:
     """What `file` may name: its imports, and what they import publicly, and so on."""
     found = dict.fromkeys(file.dependency)  # a set that keeps the order
-    todo = list(found)
-    while todo:
-        other = by_name[todo.pop(0)]
+    unread = list(found)
+    while unread:
+        other = by_name[unread.pop(0)]
         public = [other.dependency[i] for i in other.public_dependency]
-        todo += [name for name in public if name not in found]
+        unread += [name for name in public if name not in found]
         found.update(dict.fromkeys(public))
     return tuple(found)
 
