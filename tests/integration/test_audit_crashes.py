@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 from pathlib import Path
 
 from tests.support.gate import program
-from tests.support.store import Store
+from tests.support.store import Store, killed_after
 
 KILLS = 2000 if os.environ.get("WARDED_LONG") else 10
 MOST_KILLS = 10 * KILLS
 SEGMENT_BYTES = "30000"  # some 180 rows
-
-
-def killed_after(command: list[str], heads: Path, lines: int) -> int:
-    """Run it, keep the heads that it acknowledges, kill it after so many."""
-    acknowledged = 0
-    with (
-        heads.open("a") as keep,
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer,
-    ):
-        assert writer.stdout is not None
-        for line in writer.stdout:
-            keep.write(line if line.endswith("\n") else "")
-            acknowledged += 1
-            if acknowledged == lines:
-                writer.send_signal(signal.SIGKILL)
-    return acknowledged
 
 
 def segments(store: Store) -> list[str]:

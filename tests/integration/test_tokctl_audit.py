@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.gate import program, run
-from tests.support.store import INTEGRITY, NOT_FOUND, USAGE, Store, new_store
+from tests.support.store import (
+    INTEGRITY,
+    NOT_FOUND,
+    USAGE,
+    Store,
+    killed_after,
+    new_store,
+)
 
 
 @pytest.fixture
@@ -253,17 +258,8 @@ def test_claim_08_kill_9_loses_no_acknowledged_row(tmp_path: Path) -> None:
     witness.touch()
     command = [str(program("store_rows")), str(store.path), "run"]
     for number in range(KILLS):
-        acknowledged = 0
-        with (
-            witness.open("a") as keep,
-            subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer,
-        ):
-            assert writer.stdout is not None
-            for line in writer.stdout:
-                keep.write(line if line.endswith("\n") else "")
-                acknowledged += 1
-                if acknowledged == 50 + 37 * number % 400:
-                    writer.send_signal(signal.SIGKILL)
+        lines = 50 + 37 * number % 400
+        acknowledged = killed_after(command, witness, lines)
         assert acknowledged >= 50, "the writer ended by itself"
     report = store.json("audit", "verify", "--witness", str(witness))
     assert report["ok"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,19 @@ def new_store(folder: Path) -> Store:
     made = Store(folder)
     made.rows("fill", "0")
     return made
+
+
+def killed_after(command: list[str], heads: Path, lines: int) -> int:
+    """Run it, keep the heads that it acknowledges, kill it after so many."""
+    acknowledged = 0
+    with (
+        heads.open("a") as keep,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer,
+    ):
+        assert writer.stdout is not None
+        for line in writer.stdout:
+            keep.write(line if line.endswith("\n") else "")
+            acknowledged += 1
+            if acknowledged == lines:
+                writer.send_signal(signal.SIGKILL)
+    return acknowledged

@@ -62,6 +62,30 @@ void wd_fixture_close(wd_fixture *f)
     f->store = NULL;
 }
 
+int wd_fixture_set_up(void **state)
+{
+    static wd_fixture fixture; /* cmocka's state needs an address */
+    wd_fixture_init(&fixture);
+    wd_fixture_open(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+int wd_fixture_tear_down(void **state)
+{
+    wd_fixture_done(*state);
+    return 0;
+}
+
+wd_reader *wd_fixture_reader(wd_fixture *f)
+{
+    wd_reader *reader = NULL;
+    wd_error err = {0};
+    if (wd_reader_open(f->dir, NULL, &reader, &err) != WD_OK)
+        fail_msg("wd_reader_open: %s", err.msg);
+    return reader;
+}
+
 int wd_fixture_shell(const char *command)
 {
     return system(command); /* NOLINT(cert-env33-c,concurrency-mt-unsafe): a test */

@@ -10,6 +10,7 @@
 
 #include "proto/c/clock.h"
 #include "store/audit.h"
+#include "store/reader.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -39,6 +40,12 @@ void wd_fixture_open(wd_fixture *f);
 void wd_fixture_set_back(wd_fixture *f, int64_t ms);
 void wd_fixture_close(wd_fixture *f);
 void wd_fixture_done(wd_fixture *f);
+
+/* For cmocka: an open store as *state, and its end. */
+int wd_fixture_set_up(void **state);
+int wd_fixture_tear_down(void **state);
+/* A reader of it, the caller's to close; the test fails when that fails. */
+wd_reader *wd_fixture_reader(wd_fixture *f);
 
 /* Opening must fail: checks status and reason, and that the message holds `words`. */
 void wd_fixture_refused(wd_fixture *f, wd_status status, wd_reason reason,

@@ -96,17 +96,23 @@ _ROW = """\
 """
 
 
+def words_of(file: File, suffix: str) -> dict[str, str]:
+    """What both C files of `file` say; `suffix`: "WD" of BASE.wd.h."""
+    base = file.name.removesuffix(".proto")
+    return {
+        "base": base,
+        "file": file.name,
+        "guard": re.sub(r"[^A-Z0-9]", "_", f"WD_GENERATED_{base}_{suffix}_H".upper()),
+        "services": ", ".join(s.full for s in file.services),
+    }
+
+
 def render(file: File) -> list[tuple[str, str]]:
     """The two C files of `file`; none when it has no services."""
     if not file.services:
         return []
-    base = file.name.removesuffix(".proto")
-    common = {
-        "base": base,
-        "file": file.name,
-        "guard": re.sub(r"[^A-Z0-9]", "_", f"WD_GENERATED_{base}_WD_H".upper()),
-        "services": ", ".join(s.full for s in file.services),
-    }
+    common = words_of(file, "WD")
+    base = common["base"]
     header = _HEADER.format(parts="".join(map(_service_h, file.services)), **common)
     source = _SOURCE.format(parts="".join(map(_service_c, file.services)), **common)
     return [(f"{base}.wd.h", header), (f"{base}.wd.c", source)]

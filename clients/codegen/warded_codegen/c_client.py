@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from . import names
-from .c import comment
+from .c import comment, words_of
 from .model import File, Method, Service
 
 _HEADER = """\
@@ -55,13 +53,8 @@ def render(file: File) -> list[tuple[str, str]]:
     """The two C files of `file`; none when it has no services."""
     if not file.services:
         return []
-    base = file.name.removesuffix(".proto")
-    common = {
-        "base": base,
-        "file": file.name,
-        "guard": re.sub(r"[^A-Z0-9]", "_", f"WD_GENERATED_{base}_WDC_H".upper()),
-        "services": ", ".join(s.full for s in file.services),
-    }
+    common = words_of(file, "WDC")
+    base = common["base"]
     calls = [_words(s, m) for s in file.services for m in s.methods if _unary(m)]
     header = _HEADER.format(parts="".join(_CALL_H.format(**w) for w in calls), **common)
     source = _SOURCE.format(parts="".join(_CALL_C.format(**w) for w in calls), **common)

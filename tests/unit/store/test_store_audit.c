@@ -13,30 +13,6 @@
 #include "store/audit_verify.h"
 #include "tests/support/store_fixture.h"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
-static wd_reader *reader_of(wd_fixture *f)
-{
-    wd_reader *reader = NULL;
-    wd_error err = {0};
-    if (wd_reader_open(f->dir, NULL, &reader, &err) != WD_OK)
-        fail_msg("wd_reader_open: %s", err.msg);
-    return reader;
-}
-
 /* --- the hash --------------------------------------------------------------------- */
 
 static void add_null(wd_sha256 *sha)
@@ -97,7 +73,7 @@ static void row_one_has_the_documented_hash(void **state)
 
 static void assert_verifies(wd_fixture *f, uint64_t rows)
 {
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_audit_range all = {0};
     wd_audit_report report;
     wd_error err = {0};
@@ -129,7 +105,7 @@ static bool see(void *arg, const wd_audit_row *row)
 
 static uint64_t query(wd_fixture *f, const wd_audit_filter *filter, seen *s)
 {
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_error err = {0};
     uint64_t next = 0;
     const wd_audit_sink sink = {see, s};
@@ -288,7 +264,7 @@ static void query_pages_without_gap_or_repeat(void **state)
 static void query_refuses_what_is_out_of_bounds(void **state)
 {
     wd_fixture *f = *state;
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     char glob[200];
     memset(glob, '*', sizeof(glob));
     glob[199] = '\0';
@@ -316,7 +292,7 @@ static void tail_gives_the_newest_oldest_first(void **state)
     seen s = {0};
     const wd_audit_sink sink = {see, &s};
     fill_for_queries(f);
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_audit_filter filter = {.principal = "q", .limit = 2};
     assert_int_equal(wd_audit_tail(reader, &filter, &sink, NULL), WD_OK);
     assert_int_equal(s.n, 2);
@@ -342,7 +318,7 @@ static void open_calls_are_those_that_a_crash_cut_off(void **state)
         wd_fixture_append(f, &rows[i]);
     seen s = {0};
     const wd_audit_sink sink = {see, &s};
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     assert_int_equal(wd_audit_open_calls(reader, &sink, NULL), WD_OK);
     assert_int_equal(s.n, 3);
     assert_int_equal(s.seqs[0], 6);
@@ -356,7 +332,7 @@ static void recent_calls_end_at_the_first_older_row(void **state)
     seen s = {0};
     const wd_audit_sink sink = {see, &s};
     fill_for_queries(f);
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     assert_int_equal(wd_audit_recent_calls(reader, 300, &sink, NULL), WD_OK);
     assert_int_equal(s.n, 2);
     assert_int_equal(s.seqs[0], 6);
@@ -365,7 +341,8 @@ static void recent_calls_end_at_the_first_older_row(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(row_one_has_the_documented_hash),
         TEST(numbers_survive_to_their_last_digit),

@@ -13,21 +13,6 @@
 
 #define CERT "aa00000000000000000000000000000000000000000000000000000000000000"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 /* The digits of the seqs that were seen. */
 typedef struct seen {
     char seqs[16];
@@ -182,7 +167,8 @@ static void what_is_out_of_bounds_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(claim_07_every_filter_passes_its_rows_alone),
         TEST(claim_07_cursors_hold_while_rows_come_in_both_directions),

@@ -8,30 +8,6 @@
 
 #include "tests/support/store_fixture.h"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
-static wd_reader *reader_of(wd_fixture *f)
-{
-    wd_reader *reader = NULL;
-    wd_error err = {0};
-    if (wd_reader_open(f->dir, NULL, &reader, &err) != WD_OK)
-        fail_msg("wd_reader_open: %s", err.msg);
-    return reader;
-}
-
 static bool count(void *arg, const wd_audit_row *row)
 {
     (void)arg;
@@ -57,7 +33,7 @@ static void read_that_takes_too_long_is_ended(void **state)
            "  c.episode_id, c.call_id, c.trace_id, c.duration_us, c.bytes_in,"
            "  c.bytes_out, c.digest, c.detail, c.tool, c.item, c.prev_hash,"
            "  c.hash, c.owner, c.family, c.pool FROM side.copy AS c, n;");
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_reader_set_deadline(reader, 1); /* long past */
     assert_int_equal(wd_audit_query(reader, &filter, &sink, &next, &err),
                      WD_DEADLINE_EXCEEDED);
@@ -73,7 +49,7 @@ static void reader_sees_the_head_that_the_writer_committed(void **state)
 {
     wd_fixture *f = *state;
     wd_head head = {0};
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     assert_int_equal(wd_audit_read_head(reader, &head, NULL), WD_OK);
     assert_int_equal(head.seq, 0);
     wd_fixture_fill(f, 3);
@@ -84,7 +60,8 @@ static void reader_sees_the_head_that_the_writer_committed(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(read_that_takes_too_long_is_ended),
         TEST(reader_sees_the_head_that_the_writer_committed),

@@ -12,21 +12,6 @@
 
 #include "tests/unit/store/segments_fixture.h"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 /* --- sealing ---------------------------------------------------------------------- */
 
 static void claim_07_sealed_rows_leave_the_database_and_verify(void **state)
@@ -184,7 +169,8 @@ static void an_emptied_database_beside_segments_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(claim_07_sealed_rows_leave_the_database_and_verify),
         TEST(nothing_to_seal_makes_no_segment),

@@ -13,21 +13,6 @@
 #include "store/tokens.h"
 #include "tests/unit/store/segments_fixture.h"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 static const char *const events[] = {"call.begin", "call.end",   "call.begin",
                                      "call.end",   "host.adopt", "conn"};
 
@@ -177,7 +162,8 @@ static void tokens_are_told_by_sealed_rows(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(claim_07_queries_read_across_segments),
         TEST(claim_07_the_newest_rows_come_from_both),

@@ -24,21 +24,6 @@ static wd_token_spec spec_of_trainer(void)
         .name = "trainer", .scopes = scopes, .n_scopes = 2, .bind = "uri:" TRAINER};
 }
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 static wd_token_text issue(wd_fixture *f, const wd_token_spec *spec)
 {
     WD_AUTO_ISSUED issued = {0};
@@ -362,7 +347,8 @@ static void many_tokens_are_all_found(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(token_of_the_right_client_passes),
         TEST(claim_05_no_token_is_missing),

@@ -15,21 +15,6 @@
 
 #define CLIENT "spiffe://warded.local/ns/default/owner/ann/client/trainer"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 static void issue_spec(wd_fixture *f, const wd_token_spec *spec, char id[11])
 {
     WD_AUTO_ISSUED issued = {0};
@@ -207,7 +192,8 @@ static void a_part_of_the_trail_says_nothing_of_tokens(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_the_store_writes_agrees),
         TEST(scopes_too_long_for_a_row_are_committed_to),

@@ -12,33 +12,9 @@
 #include "store/audit_verify.h"
 #include "tests/support/store_fixture.h"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
-static wd_reader *reader_of(wd_fixture *f)
-{
-    wd_reader *reader = NULL;
-    wd_error err = {0};
-    if (wd_reader_open(f->dir, NULL, &reader, &err) != WD_OK)
-        fail_msg("wd_reader_open: %s", err.msg);
-    return reader;
-}
-
 static void assert_verifies(wd_fixture *f, const wd_audit_range *range, uint64_t rows)
 {
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_audit_report report;
     wd_error err = {0};
     if (wd_audit_verify(reader, range, &report, &err) != WD_OK)
@@ -50,7 +26,7 @@ static void assert_verifies(wd_fixture *f, const wd_audit_range *range, uint64_t
 static void assert_broken(wd_fixture *f, const wd_audit_range *range,
                           wd_audit_fault fault, uint64_t seq)
 {
-    WD_AUTO(wd_reader) *reader = reader_of(f);
+    WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
     wd_audit_report report;
     wd_error err = {0};
     char words[32];
@@ -240,7 +216,8 @@ static void claim_08_chain_made_anew_is_found_with_a_witness_head(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(chain_verifies_whole_and_in_part),
         TEST(claim_08_flipped_byte_is_found),
