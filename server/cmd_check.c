@@ -8,7 +8,7 @@
 #include "server/executor/probe.h"
 #include "server/files.h"
 #include "server/gate_boot.h"
-#include "server/signals.h"
+#include "server/run_lock.h"
 #include "store/store.h"
 
 #include <errno.h>

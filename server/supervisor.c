@@ -4,6 +4,7 @@
 #include "server/ctl.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/run_lock.h"
 #include "server/signals.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ typedef struct supervisor {
     wd_supervisor_options options; /* defaults filled in */
     wd_child execd;
     wd_child gate;
+    int lock;
     int signals;
     int ctl;
     bool linked;        /* the gate has the other end of execd's job socket */
@@ -57,6 +59,7 @@ static void start(supervisor *s, wd_child *child)
         child->start_at_ms = now + s->options.backoff_most_ms;
         return;
     }
+    wd_run_lock_note(s->lock, (pid_t[2]){s->execd.pid, s->gate.pid});
     child->kill_at_ms = now + s->options.start_ms;
     wd_log(WD_LOG_INFO, "child.start", WD_KV("child", child->program->name),
            WD_KN("pid", child->pid), WD_KN("starts", child->starts));
@@ -374,12 +377,13 @@ int wd_supervisor_run(const wd_supervisor_options *options, wd_error *err)
     wd_child_init(&s.gate, &options->gate);
     WD_AUTO_FD int lock = -1;
     WD_AUTO_FD int signals = -1;
-    if (wd_run_lock(options->run_dir, &lock, err) != WD_OK)
+    if (wd_run_lock(options->run_dir, s.options.dead_ms, &lock, err) != WD_OK)
         return err->reason == WD_REASON_CONFLICT ? WD_EXIT_IN_USE : 1;
     forget_address(options->run_dir);
     if (wd_signals_open(&signals, err) != WD_OK ||
         wd_ctl_listen(options->run_dir, &s.ctl, err) != WD_OK)
         return 1;
+    s.lock = lock;
     s.signals = signals;
     wd_log(WD_LOG_INFO, "supervisor.start", WD_KN("pid", getpid()),
            WD_KV("version", WD_VERSION));

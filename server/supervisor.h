@@ -31,7 +31,8 @@ typedef struct wd_supervisor_options {
     int64_t backoff_most_ms;  /* 10,000 */
     int64_t start_ms;         /* 120,000; not ready by then: killed */
     int64_t stop_ms;          /* 20,000; not gone by then: killed */
-    int64_t dead_ms;          /* 10,000; no 'K' by then: execd is killed */
+    int64_t dead_ms;          /* 10,000; no 'K' by then: execd is killed. At the start:
+                                 children of a killed supervisor are waited for */
 } wd_supervisor_options;
 
 /* Run until SIGTERM or SIGINT (drain; a second one kills), or until the first start is

@@ -24,6 +24,7 @@ struct wd_token_table;
 #define WD_STORE_TAIL_ROWS       1000U /* verified at each start */
 #define WD_STORE_BUSY_MS         5000  /* longest wait for another process's lock */
 #define WD_STORE_HOUSEKEEPING_MS 60000 /* between flushes of last-used times */
+#define WD_STORE_RETRY_MS        1000  /* until what was not written is tried again */
 
 typedef struct wd_store wd_store;
 

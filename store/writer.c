@@ -15,8 +15,10 @@ struct wd_writer {
 
     pthread_mutex_t lock;
     pthread_cond_t news;
-    wd_store_job *first; /* under the lock, with its end and the flag */
+    wd_store_job *first; /* under the lock, as all below */
     wd_store_job **end;
+    wd_store_job *retries; /* go before the next group */
+    wd_store_job **retries_end;
     bool stopping;
 };
 
@@ -32,6 +34,19 @@ void wd_writer_submit(wd_writer *writer, wd_store_job *job)
     (void)pthread_mutex_unlock(&writer->lock);
 }
 
+bool wd_writer_retry(wd_writer *writer, wd_store_job *job)
+{
+    job->next = NULL;
+    (void)pthread_mutex_lock(&writer->lock);
+    bool goes_on = !writer->stopping;
+    if (goes_on) {
+        *writer->retries_end = job;
+        writer->retries_end = &job->next;
+    }
+    (void)pthread_mutex_unlock(&writer->lock);
+    return goes_on;
+}
+
 static bool has_passed(const struct timespec *at)
 {
     struct timespec now;
@@ -39,26 +54,37 @@ static bool has_passed(const struct timespec *at)
     return now.tv_sec > at->tv_sec;
 }
 
-static struct timespec housekeeping_time(void)
+static struct timespec time_in(time_t ms)
 {
     struct timespec at;
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += WD_STORE_HOUSEKEEPING_MS / 1000;
+    at.tv_sec += ms / 1000;
     return at;
 }
 
-/* All that has queued. NULL: time to keep house, or, with *ret_stop, the end. */
+/* Under the lock: what is to be tried again, then what has queued. */
+static wd_store_job *take_all(wd_writer *writer)
+{
+    *writer->retries_end = writer->first;
+    wd_store_job *jobs = writer->retries;
+    writer->first = NULL;
+    writer->end = &writer->first;
+    writer->retries = NULL;
+    writer->retries_end = &writer->retries;
+    return jobs;
+}
+
+/* The next group. NULL: time to keep house, or, with *ret_stop, the end. */
 static wd_store_job *take(wd_writer *writer, const struct timespec *until,
                           bool *ret_stop)
 {
+    struct timespec retry = time_in(WD_STORE_RETRY_MS);
     (void)pthread_mutex_lock(&writer->lock);
     int waited = 0;
     while (writer->first == NULL && !writer->stopping && waited == 0)
         waited = pthread_cond_clockwait(&writer->news, &writer->lock, CLOCK_MONOTONIC,
-                                        until);
-    wd_store_job *jobs = writer->first;
-    writer->first = NULL;
-    writer->end = &writer->first;
+                                        writer->retries != NULL ? &retry : until);
+    wd_store_job *jobs = take_all(writer);
     *ret_stop = writer->stopping && jobs == NULL;
     (void)pthread_mutex_unlock(&writer->lock);
     return jobs;
@@ -128,7 +154,7 @@ static void write_group(wd_store *store, wd_store_job *jobs)
 static void *work(void *arg)
 {
     wd_writer *writer = arg;
-    struct timespec until = housekeeping_time();
+    struct timespec until = time_in(WD_STORE_HOUSEKEEPING_MS);
     for (;;) {
         bool stop = false;
         wd_store_job *jobs = take(writer, &until, &stop);
@@ -138,7 +164,7 @@ static void *work(void *arg)
             write_group(writer->store, jobs);
         if (jobs == NULL || has_passed(&until)) {
             wd_tokens_flush_used(writer->store);
-            until = housekeeping_time();
+            until = time_in(WD_STORE_HOUSEKEEPING_MS);
         }
     }
 }
@@ -164,6 +190,7 @@ wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer, wd_error *err
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store's writer");
     writer->store = store;
     writer->end = &writer->first;
+    writer->retries_end = &writer->retries;
     (void)pthread_mutex_init(&writer->lock, NULL);
     (void)pthread_cond_init(&writer->news, NULL);
     int failed = start_thread(writer);

@@ -53,6 +53,11 @@ WD_MUST_USE wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer,
 /* Queues a job. Never blocks, never fails. Not after wd_writer_stop. */
 void wd_writer_submit(wd_writer *writer, wd_store_job *job);
 
+/* From `done` of a job that answered AUDIT_UNWRITABLE: it is written with the next
+ * group, or by itself after WD_STORE_RETRY_MS, and done again. Memory is the caller's
+ * to bound. false: the writer is being stopped, and the job is the caller's. */
+WD_MUST_USE bool wd_writer_retry(wd_writer *writer, wd_store_job *job);
+
 /* Writes what is queued, ends the thread, frees the writer. NULL is fine. */
 void wd_writer_stop(wd_writer *writer);
 WD_DEFINE_AUTO(wd_writer, wd_writer_stop)

@@ -1,5 +1,6 @@
 #include "server/executor/cgroup.h"
 
+#include "proto/c/process.h"
 #include "server/executor/cgroup_file.h"
 
 #include <dirent.h>
@@ -46,21 +47,12 @@ static bool distinct(const wd_cgroup_tree *tree, unsigned controller)
     return tree->parent[controller] != NULL && !seen_before(tree, controller);
 }
 
-/* When the process started, in ticks since boot; 0: there is none. Together with the
- * number it names a process for good. */
-static uint64_t start_of(long pid)
+/* 0: dead; whoever should reap it may never do. */
+static uint64_t start_of(pid_t pid)
 {
-    char folder[32];
-    char stat[1024];
-    (void)snprintf(folder, sizeof(folder), "/proc/%ld", pid);
-    if (!wd_cgroup_file_read(folder, "stat", stat, sizeof(stat)))
-        return 0;
-    char *field = strrchr(stat, ')');
-    if (field != NULL && strncmp(field, ") Z", 3) == 0)
-        return 0; /* dead; whoever should reap it may never do */
-    for (int i = 2; field != NULL && i < 22; i++)
-        field = strchr(field + 1, ' ');
-    return field != NULL ? strtoull(field, NULL, 10) : 0;
+    char state = 0;
+    uint64_t start = wd_process_start(pid, &state);
+    return state != 'Z' ? start : 0;
 }
 
 /* --- making ------------------------------------------------------------------------ */
@@ -263,7 +255,7 @@ static bool is_orphan(const char *name)
     if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
         return false;
     char *end = NULL;
-    long pid = strtol(name + sizeof(PREFIX) - 1, &end, 10);
+    pid_t pid = (pid_t)strtol(name + sizeof(PREFIX) - 1, &end, 10);
     if (pid <= 0 || *end != '.')
         return false;
     char *dash = NULL;

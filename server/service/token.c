@@ -5,9 +5,9 @@
 #include "server/service/pb.h"
 #include "server/service/services.h"
 #include "server/service/token_info.h"
+#include "server/service/token_owed.h"
 #include "server/service/unbuilt.h"
 #include "server/service_stage.h"
-#include "store/token_table.h"
 
 #include "warded/v1/token.wd.h"
 
@@ -22,7 +22,7 @@ typedef struct work {
     wd_call *call;
     wd_token_issued issued;                  /* Issue */
     const Warded__V1__RevokeRequest *revoke; /* Revoke; borrowed from the call */
-    bool unknown[MOST_IDS];                  /* by index in revoke->ids */
+    wd_revoked was[MOST_IDS];                /* by index in revoke->ids */
     size_t n_unknown;
     Warded__V1__RevokeReply revoked;
     wd_task task;
@@ -237,7 +237,7 @@ static wd_status apply_revoke(wd_store *store, wd_store_job *job, wd_error *err)
     for (size_t i = 0; i < w->revoke->n_ids; i++) {
         const char *id = w->revoke->ids[i];
         wd_audit_row row = row_of(w->call, "token.revoke", id, detail);
-        if (w->unknown[i])
+        if (w->was[i] == WD_REVOKED_UNKNOWN)
             continue;
         WD_TRY(wd_tokens_revoke(store, id, w->revoke->reason, err));
         WD_TRY(wd_audit_append(store, &row, err));
@@ -252,12 +252,14 @@ static void revoked(wd_task *task)
     wd_error err;
 
     wd_status status = w->job.status;
-    if (status != WD_OK)
+    if (status != WD_OK) {
+        wd_token_owe(call, w->revoke, w->was);
         status = wd_refuse(&err, WD_REASON_OUTCOME_UNRECORDED,
                            "the tokens are revoked in this gate, but not yet on disk, "
-                           "and would live again after a restart: %s",
+                           "and would live again after a restart; they are written as "
+                           "soon as the disk takes them: %s",
                            w->job.error.msg);
-    else if (w->n_unknown > 0)
+    } else if (w->n_unknown > 0)
         status =
             wd_refuse(&err, WD_REASON_TOKEN_ID_UNKNOWN,
                       "%zu of %zu ids are unknown, %zu tokens are revoked",
@@ -304,8 +306,8 @@ static void revoke_now(work *w)
             wd_token_table_revoke(wd_store_tokens(gate->store), id, now_ms);
         w->revoked.revoked += was == WD_REVOKED_NOW;
         w->revoked.already += was == WD_REVOKED_ALREADY;
-        w->unknown[i] = was == WD_REVOKED_UNKNOWN;
-        w->n_unknown += w->unknown[i];
+        w->was[i] = was;
+        w->n_unknown += was == WD_REVOKED_UNKNOWN;
         w->revoked.calls_signalled +=
             (uint32_t)wd_inflight_signal(gate->inflight, &filter, WD_SIGNAL_REVOKED);
     }

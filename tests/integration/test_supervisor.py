@@ -161,7 +161,7 @@ def test_a_program_that_cannot_run_is_a_refusal(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     run_dir.mkdir()
     done = subprocess.run(
-        [program("wd_supervise"), run_dir, "none", "/dev/null", "none"],
+        [program("wd_supervise"), run_dir, "none", "/dev/null", "none", "500"],
         stderr=subprocess.PIPE,
         text=True,
         timeout=PATIENCE_S,
@@ -241,7 +241,7 @@ def test_a_gate_cannot_confirm_in_execds_name(stage: Stage) -> None:
 def test_a_second_supervisor_is_refused(stage: Stage) -> None:
     stage.child("execd")
     done = subprocess.run(
-        [program("wd_supervise"), stage.run_dir, "none", sys.executable, "none"],
+        [program("wd_supervise"), stage.run_dir, "none", sys.executable, "none", "500"],
         stderr=subprocess.PIPE,
         text=True,
         timeout=PATIENCE_S,

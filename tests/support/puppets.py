@@ -59,9 +59,11 @@ class Puppet:
 class Stage:
     """A supervisor, its run folder, and the socket where its children report."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lock: str = "", dead_ms: int = 500) -> None:
+        """`lock`: what it finds in its run folder. `dead_ms`: wd_supervisor_options."""
         self.run_dir = folder / "run"
         self.run_dir.mkdir()
+        (self.run_dir / "lock").write_text(lock)
         self._held: list[Puppet] = []  # a puppet whose string is dropped ends
         self._log = folder / "log"
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -74,7 +76,7 @@ class Stage:
         command = [program("wd_supervise"), self.run_dir, folder / "strings"]
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
-                [*map(str, command), sys.executable, str(CHILD)],
+                [*map(str, command), sys.executable, str(CHILD), str(dead_ms)],
                 stderr=log,
                 env={**os.environ, "NOTIFY_SOCKET": str(folder / "notify")},
             )

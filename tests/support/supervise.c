@@ -1,4 +1,4 @@
-/* supervise RUN_DIR SOCKET PYTHON CHILD.py - the supervisor over two puppets.
+/* supervise RUN_DIR SOCKET PYTHON CHILD.py DEAD_MS - the supervisor over two puppets.
  *
  * Both children are CHILD.py, told their name and the socket of the test that pulls
  * their strings (see fake_child.py). Limits are short, so that a test that waits for one
@@ -8,10 +8,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int main(int argc, char **argv)
 {
-    if (argc != 5)
+    if (argc != 6)
         return 2;
     char *execd[] = {argv[3], "-I", "-S", argv[4], argv[2], "execd", NULL};
     char *gate[] = {argv[3], "-I", "-S", argv[4], argv[2], "gate", NULL};
@@ -24,7 +25,7 @@ int main(int argc, char **argv)
         .backoff_most_ms = 80,
         .start_ms = 10000,
         .stop_ms = 1000,
-        .dead_ms = 500,
+        .dead_ms = atoi(argv[5]),
     };
     wd_error err = {0};
     wd_log_setup(WD_LOG_TEXT, WD_LOG_DEBUG);

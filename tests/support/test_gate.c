@@ -42,7 +42,7 @@
 typedef struct shared {
     atomic_size_t log_size;
     atomic_bool crash;
-    atomic_int fail_syncs;
+    atomic_int fail_syncs; /* from the next one on; -1: as it is */
     char log[LOG_BYTES];
 } shared;
 
@@ -62,10 +62,10 @@ static void store_event(void *arg, const wd_shim_event *event)
 {
     (void)arg;
     if (event->when == WD_SHIM_BEFORE && event->op == WD_SHIM_SYNC) {
-        int left = atomic_exchange(&both->fail_syncs, 0);
-        if (left > 0) {
+        int left = atomic_exchange(&both->fail_syncs, -1);
+        if (left >= 0) {
             atomic_store(&shim.fail_more, left - 1);
-            atomic_store(&shim.fail_in[WD_SHIM_SYNC], 1);
+            atomic_store(&shim.fail_in[WD_SHIM_SYNC], left > 0);
         }
     }
     if (event->when != WD_SHIM_AFTER || event->code != SQLITE_OK)
@@ -306,6 +306,7 @@ int main(int argc, char **argv)
     both = mmap(NULL, sizeof(*both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                 -1, 0);
     WD_ASSERT(both != MAP_FAILED);
+    atomic_store(&both->fail_syncs, -1);
     WD_ASSERT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     tester t = {.control = ends[0], .gate = fork()};
     if (t.gate == 0) {

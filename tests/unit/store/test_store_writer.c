@@ -1,4 +1,5 @@
 /* The writer: groups in order, savepoints, nothing told before it is durable. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,6 +89,94 @@ static void stop_writes_what_is_queued(void **state)
     wd_assert_chain(f, 20);
 }
 
+/* Tries again until it is written; `more` counts the tries. */
+typedef struct stubborn {
+    job base; /* first */
+    wd_writer *writer;
+    void (*told)(wd_store_job *); /* the fixture's done */
+    _Atomic int more;
+    _Atomic bool dropped;
+} stubborn;
+
+static void retry(wd_store_job *base)
+{
+    stubborn *j = (stubborn *)base;
+    if (base->status != WD_OK) {
+        assert_int_equal(base->error.reason, WD_REASON_AUDIT_UNWRITABLE);
+        atomic_fetch_add(&j->more, 1);
+        if (wd_writer_retry(j->writer, base))
+            return;
+        atomic_store(&j->dropped, true);
+    }
+    j->told(base);
+}
+
+static void submit_stubborn(fixture *f, stubborn *j)
+{
+    wd_job_prepare(f, &j->base);
+    j->writer = f->writer;
+    j->told = j->base.base.done;
+    j->base.base.done = retry;
+    wd_writer_submit(f->writer, &j->base.base);
+}
+
+static void fail_syncs(fixture *f, int n)
+{
+    atomic_store(&f->shim.fail_code, SQLITE_IOERR_FSYNC);
+    atomic_store(&f->shim.fail_more, n - 1);
+    atomic_store(&f->shim.fail_in[WD_SHIM_SYNC], n > 0);
+}
+
+static void retry_is_written_by_itself_once_the_disk_is_back(void **state)
+{
+    fixture *f = *state;
+    stubborn j = {0};
+    fail_syncs(f, 2 * 2); /* a group is written twice: two tries fail */
+    submit_stubborn(f, &j);
+    wd_job_wait(&j.base);
+    assert_int_equal(j.base.base.status, WD_OK);
+    assert_int_equal(atomic_load(&j.more), 2);
+    assert_false(wd_store_degraded(f->base.store));
+    wd_assert_chain(f, 1);
+}
+
+static void retry_goes_before_the_next_group_in_its_order(void **state)
+{
+    fixture *f = *state;
+    stubborn owed[2] = {0};
+    job next = {0};
+    fail_syncs(f, 1000);
+    for (int i = 0; i < 2; i++)
+        submit_stubborn(f, &owed[i]);
+    while (atomic_load(&owed[1].more) == 0)
+        (void)sched_yield();
+    fail_syncs(f, 0);
+    wd_job_run(f, &next);
+    assert_int_equal(next.base.status, WD_OK);
+    for (int i = 0; i < 2; i++) {
+        wd_job_wait(&owed[i].base);
+        assert_int_equal(owed[i].base.base.status, WD_OK);
+    }
+    wd_assert_chain(f, 3);
+}
+
+static void stop_gives_back_what_still_cannot_be_written(void **state)
+{
+    fixture *f = *state;
+    stubborn j = {0};
+    fail_syncs(f, 1000);
+    submit_stubborn(f, &j);
+    while (atomic_load(&j.more) == 0)
+        (void)sched_yield();
+    wd_writer_stop(f->writer);
+    f->writer = NULL;
+    wd_job_wait(&j.base);
+    assert_true(atomic_load(&j.dropped));
+    assert_int_equal(j.base.base.status, WD_UNAVAILABLE);
+    fail_syncs(f, 0);
+    wd_assert_chain(f, 0);
+}
+
 typedef struct token_job {
     job base; /* first */
     wd_token *token;
@@ -128,6 +217,9 @@ int main(void)
         TEST(what_queues_while_a_commit_runs_is_one_group),
         TEST(failed_job_leaves_the_others_of_its_group),
         TEST(stop_writes_what_is_queued),
+        TEST(retry_is_written_by_itself_once_the_disk_is_back),
+        TEST(retry_goes_before_the_next_group_in_its_order),
+        TEST(stop_gives_back_what_still_cannot_be_written),
         TEST(token_is_known_once_durable_and_never_when_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void done(wd_store_job *base)
     (void)sem_post(&j->done);
 }
 
-void wd_job_submit(fixture *f, job *j)
+void wd_job_prepare(fixture *f, job *j)
 {
     if (j->base.apply == NULL)
         j->base.apply = wd_job_apply;
@@ -94,6 +94,11 @@ void wd_job_submit(fixture *f, job *j)
     j->log = &f->log;
     j->store = f->base.store;
     assert_int_equal(sem_init(&j->done, 0, 0), 0);
+}
+
+void wd_job_submit(fixture *f, job *j)
+{
+    wd_job_prepare(f, j);
     wd_writer_submit(f->writer, &j->base);
 }
 

@@ -44,6 +44,7 @@ int wd_writer_tear_down(void **state);
 /* The jobs' own apply, for those that do more. */
 wd_status wd_job_apply(wd_store *store, wd_store_job *base, wd_error *err);
 
+void wd_job_prepare(fixture *f, job *j); /* apply, unless it has one, and done */
 void wd_job_submit(fixture *f, job *j);
 void wd_job_wait(job *j);
 void wd_job_run(fixture *f, job *j); /* both */
