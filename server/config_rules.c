@@ -1,5 +1,6 @@
 #include "server/config_rules.h"
 
+#include "proto/c/limits.h"
 #include "server/config_keys.h"
 #include "server/config_value.h"
 
@@ -77,6 +78,22 @@ static wd_status apply_listen(wd_config *c, wd_rule_failure *f, wd_error *err)
     f->key = "listen.url";
     if (wd_url_parse(c->listen.url, &c->listen.host, &c->listen.port, &why) != WD_OK)
         return wd_fail(err, why.status, "listen.url: %s", why.msg);
+    return WD_OK;
+}
+
+/* --- limits ------------------------------------------------------------------------- */
+
+/* One principal's requests have a share of all: the largest request must fit in it. */
+static wd_status check_shares(wd_config *c, wd_rule_failure *f, wd_error *err)
+{
+    uint64_t least = WD_SHARES * c->limits.frame_bytes; /* at most 64 MiB: the table */
+    f->key = "limits.request_bytes";
+    if (c->limits.request_bytes < least)
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "limits.request_bytes: %" PRIu64 " is less than %u times "
+                       "limits.frame_bytes, %" PRIu64
+                       ": a principal's share of it would not hold its largest request",
+                       c->limits.request_bytes, WD_SHARES, least);
     return WD_OK;
 }
 
@@ -281,9 +298,7 @@ wd_status wd_config_apply_rules(wd_config *config, wd_rule_failure *ret_failure,
 {
     static wd_status (*const rules[])(wd_config *, wd_rule_failure *, wd_error *) = {
         apply_paths, /* first: later rules look at paths */
-        apply_listen,
-        apply_sandbox,
-        apply_tools,
+        apply_listen, check_shares, apply_sandbox, apply_tools,
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         *ret_failure = (wd_rule_failure){0};

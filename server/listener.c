@@ -257,7 +257,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
     wd_tls_options options = {
         .on_reject = rejected,
         .arg = listener,
-        .request_bytes = config->limits.request_bytes,
+        .request_bytes = config->limits.request_bytes + WD_REQUEST_SLACK_BYTES,
         .frame_bytes = config->limits.frame_bytes + WD_FRAME_SLACK_BYTES,
     };
 

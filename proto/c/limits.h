@@ -20,6 +20,12 @@
 #define WD_STDIN_BYTES        (1U << 20)
 #define WD_EXTRA_BYTES        (64U << 10)
 
+/* Of the bytes of all requests a principal has one part in so many; with the slack beside
+ * limits.request_bytes, which the gate adds, a part takes the largest frame. */
+#define WD_SHARES              4U
+#define WD_REQUEST_SLACK_BYTES (256U << 10)
+_Static_assert(WD_REQUEST_SLACK_BYTES == WD_SHARES * WD_FRAME_SLACK_BYTES, "each");
+
 /* Decoding: 1 MiB + 8 x the input. protobuf-c takes up to 84 times the input. */
 #define WD_DECODE_BASE_BYTES (1U << 20)
 #define WD_DECODE_FACTOR     8U

@@ -17,9 +17,8 @@
 #include <stdint.h>
 
 #include "proto/c/cleanup.h"
+#include "proto/c/limits.h"
 #include "proto/c/status.h"
-
-#define WD_SHARES 4U /* a principal holds at most one in so many */
 
 typedef struct wd_tls_ledger wd_tls_ledger;
 typedef struct wd_tls_account wd_tls_account;

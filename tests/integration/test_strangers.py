@@ -23,6 +23,7 @@ PER_PROFILE = 2_000  # of the 2,048 that a principal may have
 PROFILES = [f"idle{i}" for i in range(-(-IDLE // PER_PROFILE))]
 MIB = 1 << 20
 BUDGET = 16 * MIB
+FRAME = BUDGET // 4  # the least budget for it
 HALF_OPEN = 1024  # per address
 CALLS = 200
 
@@ -35,8 +36,8 @@ def gate(new_home: NewHome, new_gate: NewGate) -> Gate:
     """With 16 MiB for all requests together."""
     strangers.allow_descriptors()
     home = new_home()
-    text = f"{home.config.read_text()}\nlimits:\n  request_bytes: {BUDGET}\n"
-    home.config.write_text(text)
+    limits = f"limits:\n  frame_bytes: {FRAME}\n  request_bytes: {BUDGET}\n"
+    home.config.write_text(f"{home.config.read_text()}\n{limits}")
     for name in ("trainer", "greedy", *PROFILES):
         home.profile(name, "observe:python_code")
     return new_gate(home)
@@ -73,7 +74,7 @@ def test_claim_03_unfinished_frames_stay_within_the_budget(
         ]
         before = strangers.resident(pid)
         for i, raw in enumerate(crowd):
-            size = 16 * MIB - 100 if i % 2 else MIB
+            size = FRAME if i % 2 else MIB
             with contextlib.suppress(OSError):
                 raw.send_bytes(strangers.frame(size, size - 1))
         healthy(gate, quiet_ms, "beside 60 unfinished frames")
@@ -83,7 +84,8 @@ def test_claim_03_unfinished_frames_stay_within_the_budget(
         assert refused + stalled <= 60
     assert report_memory("60 unfinished frames", before, after) < 2 * BUDGET
     with RawClient(gate.home.path / "profile/greedy") as raw:  # all is given back
-        assert reason(raw.ask(bytes(BUDGET // 4 - 100))) == "MALFORMED"
+        assert reason(raw.ask(bytes(FRAME))) == "MALFORMED"
+        assert reason(raw.ask(bytes(FRAME + 1))) == "TOO_LARGE"
 
 
 def test_claim_03_half_open_connections_lock_nobody_out(

@@ -141,6 +141,11 @@ static const struct {
     {"an empty value", "limits:\n  queue:\n", ":2: ", "limits.queue", "1 to 1048576"},
     {"above its bound", "limits: {frame_bytes: 16777217}\n",
      ":1: ", "limits.frame_bytes", "65536 to 16777216 (bytes)"},
+    {"requests together below four of the largest",
+     "limits:\n  frame_bytes: 4194305\n  request_bytes: 16777216\n",
+     ":3: ", "limits.request_bytes", "4 times limits.frame_bytes, 16777220"},
+    {"the default of one beside another's", "limits:\n  request_bytes: 67108863\n",
+     ":2: ", "limits.request_bytes", "4 times limits.frame_bytes, 67108864"},
     {"no boolean", "listen:\n  tls12: maybe\n", ":2: ", "listen.tls12",
      "true or false"},
     {"yes", "listen:\n  tls12: yes\n", ":2: ", "listen.tls12", "true or false"},
@@ -211,6 +216,21 @@ static void a_refusal_tells_file_line_key_and_what_is_allowed(void **state)
         assert_non_null(strstr(err.msg, refusals[i].line));
         assert_non_null(strstr(err.msg, refusals[i].key));
         assert_non_null(strstr(err.msg, refusals[i].says));
+    }
+}
+
+static void a_principals_share_holds_the_largest_request(void **state)
+{
+    (void)state;
+    const uint64_t frame = 5 << 20;
+    for (uint64_t n = 4 * frame - 1; n <= 4 * frame + 1; n++) {
+        WD_AUTO(wd_config) *c = NULL;
+        char text[128];
+        (void)snprintf(text, sizeof(text),
+                       "limits: {frame_bytes: %llu, request_bytes: %llu}\n",
+                       (unsigned long long)frame, (unsigned long long)n);
+        assert_int_equal(parse(text, &c, NULL),
+                         n < 4 * frame ? WD_INVALID_ARGUMENT : WD_OK);
     }
 }
 
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_every_default),
         cmocka_unit_test(what_a_file_says_holds),
         cmocka_unit_test(a_refusal_tells_file_line_key_and_what_is_allowed),
+        cmocka_unit_test(a_principals_share_holds_the_largest_request),
         cmocka_unit_test(the_table_bounds_every_number),
         cmocka_unit_test(a_damaged_file_is_answered),
         cmocka_unit_test(a_missing_file_says_how_to_make_one),
