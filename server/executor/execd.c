@@ -15,6 +15,8 @@
 
 /* How long a stop may take; then the end of this process kills what is left. */
 #define STOP_MS 5000
+/* Between two looks for what a killed executor left, while there is something. */
+#define SWEEP_MS 1000
 
 static int64_t now_ms(void)
 {
@@ -167,7 +169,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int timeout_ms(const wd_execd *execd)
 {
-    int64_t wake = execd->queue.wake_ms;
+    int64_t wake = earlier(execd->queue.wake_ms, execd->sweep_ms);
     for (unsigned i = 0; i < execd->n_places; i++) {
         const wd_place *place = &execd->places[i];
         wake =
@@ -205,6 +207,13 @@ static void serve_link(wd_execd *execd, short events)
     }
 }
 
+static void sweep(wd_execd *execd)
+{
+    if (now_ms() >= execd->sweep_ms)
+        execd->sweep_ms =
+            wd_slot_kit_sweep(execd->kit) ? INT64_MAX : now_ms() + SWEEP_MS;
+}
+
 static wd_status step(wd_execd *execd, const struct pollfd *fds, wd_error *err)
 {
     for (unsigned i = 0; i < execd->n_places; i++) {
@@ -219,6 +228,7 @@ static wd_status step(wd_execd *execd, const struct pollfd *fds, wd_error *err)
         serve_link(execd, fds[1].revents);
     report_progress(execd);
     wd_execd_schedule(execd);
+    sweep(execd);
     if (!wd_link_flush(&execd->link)) { /* gone before we could greet it */
         wd_execd_forget(execd);
         report_progress(execd);

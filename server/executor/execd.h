@@ -49,10 +49,11 @@ typedef struct wd_execd {
     unsigned n_places;
     wd_queue queue;
     wd_link link;
-    int next_fd;    /* a job socket that waits for the last one's runs to end; -1 */
-    bool ending;    /* the socket has ended, its runs have not */
-    bool was_ready; /* 'R' was sent */
-    bool available; /* every slot holds */
+    int64_t sweep_ms; /* the next look for what a killed executor left; INT64_MAX */
+    int next_fd;      /* a job socket that waits for the last one's runs to end; -1 */
+    bool ending;      /* the socket has ended, its runs have not */
+    bool was_ready;   /* 'R' was sent */
+    bool available;   /* every slot holds */
     bool stopping;
 } wd_execd;
 

@@ -35,6 +35,10 @@ WD_MUST_USE wd_status wd_slot_kit_new(const wd_config *config, wd_slot_kit **ret
 void wd_slot_kit_free(wd_slot_kit *kit);
 WD_DEFINE_AUTO(wd_slot_kit, wd_slot_kit_free)
 
+/* What a killed executor left may take long to die: try again to remove it. true: there
+ * is nothing left to remove. */
+bool wd_slot_kit_sweep(const wd_slot_kit *kit);
+
 /* What to run. All borrowed, and only until wd_slot_start returns. */
 typedef struct wd_action {
     const char *interpreter; /* absolute path, seen from inside */

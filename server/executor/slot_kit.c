@@ -120,12 +120,17 @@ wd_status wd_slot_spec_fill(const wd_config *config, unsigned index,
 }
 
 /* Remove what a killed executor left. What it ran dies at its death, and for a moment
- * more its cgroups can't be removed: not longer than this, one may be stuck for good. */
+ * more its cgroups can't be removed. The start waits for that, but not for good. */
 static void sweep(const wd_cgroup_tree *tree)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     for (unsigned tries = 100; wd_cgroup_sweep(tree) > 0 && tries > 0; tries--)
         (void)nanosleep(&pause, NULL);
+}
+
+bool wd_slot_kit_sweep(const wd_slot_kit *kit)
+{
+    return wd_cgroup_sweep(&kit->cgroups) == 0;
 }
 
 /* --- kit ------------------------------------------------------------------------------- */
