@@ -7,7 +7,6 @@ import os
 import random
 import re
 import signal
-import socket
 import threading
 import time
 from pathlib import Path
@@ -18,17 +17,11 @@ from warded.v1 import token_wd
 from tests.conftest import NewGate, NewHome
 from tests.integration.items import item, send
 from tests.support.gate import Gate
+from tests.support.ports import free_port
 
 KILLS = 400 if os.environ.get("WARDED_LONG") else 40
 READY = re.compile(r"event=child\.ready child=gate pid=(\d+)")
 PATIENCE_S = 60.0
-
-
-def free_port() -> int:
-    """A port that a restarted gate will find free again."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def wait_for_gate(gate: Gate, starts: int) -> int:

@@ -125,6 +125,13 @@ class Home:
         assert named is not None
         return range(int(named[1]), int(named[1]) + 64)
 
+    def dial(self, address: str) -> None:
+        """Tell the profiles where: whole, for those who read them now."""
+        for profile in (self.path / "profile").iterdir():
+            fresh = profile / "server.new"
+            fresh.write_text(f"{address}\n")
+            fresh.rename(profile / "server")
+
     def profile(self, name: str, *scopes: str, ttl: str = "1h") -> Path:
         """`warded profile new`: the gate must not run; the folder."""
         asked = [word for scope in scopes for word in ("--scope", scope)]
@@ -189,8 +196,7 @@ class Gate:
         except BaseException:
             self.kill()
             raise
-        for profile in (self.home.path / "profile").iterdir():
-            (profile / "server").write_text(f"{self.address}\n")
+        self.home.dial(self.address)
 
     def stop(self) -> None:
         """End it as systemd would; a finding of a sanitizer is a failure."""
@@ -219,6 +225,13 @@ class Gate:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(STOP_S)
             self._forget()
+
+    def bury(self) -> None:
+        """The test killed the supervisor: wait for its end, and for nobody else's."""
+        if self._process is not None:
+            self._process.wait(STOP_S)
+        self._process = None
+        RUNNING.remove(self)
 
     def _forget(self) -> None:
         if self._process is not None:

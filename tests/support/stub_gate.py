@@ -82,10 +82,7 @@ class StubGate:
             self.ended = self.line()
             raise RefusedError(line.removeprefix("refused "))
         self.pid = int(line.split()[1])
-        for profile in (self.home.path / "profile").iterdir():
-            fresh = profile / "server.new"
-            fresh.write_text(f"{self.address}\n")
-            fresh.replace(profile / "server")
+        self.home.dial(self.address)
 
     @property
     def address(self) -> str:
