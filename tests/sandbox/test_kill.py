@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sandbox.counts import processes_of, take
+from tests.sandbox.counts import back_at, idle, processes_of
 from tests.support.execd_client import UID_BASE, Execd, write_home
 from tests.support.jobs import CANCEL, ENDED, WALL, Jobs
 
@@ -33,7 +33,7 @@ while True:
 
 
 def slot_processes(slots: int) -> list[int]:
-    return list(processes_of(range(UID_BASE, UID_BASE + 2 * slots)))
+    return list(processes_of(range(UID_BASE, UID_BASE + 2 * slots), alive=True))
 
 
 def wait_for_bombs(count: int) -> None:
@@ -71,7 +71,7 @@ def test_claim_11_a_cancelled_fork_bomb_is_dead_soon_and_its_output_kept(
     own: Execd, record_property: Callable[[str, object], None]
 ) -> None:
     jobs = ready(own)
-    before = take(own.pid, slots=2)
+    before = idle(own.pid, slots=2)
     with load():
         bombs = [jobs.submit(BOMB, wall_ms=120_000, cpu_ms=120_000) for _ in range(2)]
         wait_for_bombs(PIDS)
@@ -86,7 +86,7 @@ def test_claim_11_a_cancelled_fork_bomb_is_dead_soon_and_its_output_kept(
             assert (done.outcome, done.cause, done.signal) == (ENDED, CANCEL, 9)
             assert done.stdout == b"begun\n"
     assert slot_processes(2) == []
-    assert take(own.pid, slots=2) == before
+    back_at(before, own.pid, slots=2)
 
 
 def test_claim_11_a_fork_bomb_is_dead_soon_after_its_deadline(own: Execd) -> None:
@@ -104,7 +104,7 @@ def test_claim_11_a_fork_bomb_is_dead_soon_after_its_deadline(own: Execd) -> Non
 
 def test_claim_11_a_cancel_while_the_slot_is_made_is_a_cancel(own: Execd) -> None:
     jobs = ready(own)
-    before = take(own.pid, slots=2)
+    before = idle(own.pid, slots=2)
     for step in range(120):
         job = jobs.submit("import time\ntime.sleep(60)")
         jobs.wait_started(job)
@@ -115,4 +115,4 @@ def test_claim_11_a_cancel_while_the_slot_is_made_is_a_cancel(own: Execd) -> Non
         done = jobs.wait(job)
         assert (done.outcome, done.cause, done.signal) == (ENDED, CANCEL, 9), step
     assert jobs.run("print(1)").stdout == b"1\n"
-    assert take(own.pid, slots=2) == before
+    back_at(before, own.pid, slots=2)

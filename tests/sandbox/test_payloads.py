@@ -34,7 +34,7 @@ def is_hello(done: Done) -> bool:
 def test_claim_10_payload_is_held(
     payload: Payload, execd: Execd, jobs: Jobs, bait: Bait
 ) -> None:
-    before = counts.take(execd.pid, slots=2, uid_base=SHARED_BASE)
+    before = counts.idle(execd.pid, slots=2, uid_base=SHARED_BASE)
     code = payload.code if payload.bare else PRELUDE + payload.code
     attack = jobs.submit(bait.fill(code, execd.pid), **payload.limits)
     jobs.wait_started(attack)
@@ -51,7 +51,7 @@ def test_claim_10_payload_is_held(
         assert (after.stdout, after.stderr) == (b"clean\n", b"")
     both = [jobs.submit("print('hello')") for _ in range(2)]
     assert all(is_hello(jobs.wait(job)) for job in both)
-    assert counts.take(execd.pid, slots=2, uid_base=SHARED_BASE) == before
+    counts.back_at(before, execd.pid, slots=2, uid_base=SHARED_BASE)
 
 
 def test_claim_10_there_are_eighty_payloads_and_each_names_layer_and_proof() -> None:
