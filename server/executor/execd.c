@@ -17,6 +17,8 @@
 #define STOP_MS 5000
 /* Between two looks for what a killed executor left, while there is something. */
 #define SWEEP_MS 1000
+/* Between two looks for a child that is left when nothing runs: it is about to die. */
+#define REAP_MS 10
 
 static int64_t now_ms(void)
 {
@@ -170,6 +172,8 @@ static int64_t earlier(int64_t a, int64_t b)
 static int timeout_ms(const wd_execd *execd)
 {
     int64_t wake = earlier(execd->queue.wake_ms, execd->sweep_ms);
+    if (is_idle(execd) && !wd_slot_reap())
+        wake = earlier(wake, now_ms() + REAP_MS);
     for (unsigned i = 0; i < execd->n_places; i++) {
         const wd_place *place = &execd->places[i];
         wake =

@@ -92,6 +92,9 @@ void wd_slot_yield(const wd_slot *slot);
  * process_fd is readable and again (a few ms later) while it answers false. */
 bool wd_slot_gone(wd_slot *slot);
 
+/* Collect children that have died, whoever's they were. true: there is none at all. */
+bool wd_slot_reap(void);
+
 /* Close the descriptors of a slot that is gone. */
 void wd_slot_done(wd_slot *slot);
 

@@ -160,11 +160,19 @@ bool wd_slot_gone(wd_slot *slot)
             return false;
         slot->pid = -1;
     }
-    /* An init whose warded-slot was killed is ours now (the kit made us subreaper). Other
-     * slots may lose their status here, which nobody asks for: their pidfd tells. */
-    while (waitpid(-1, NULL, WNOHANG) > 0) {
-    }
+    (void)wd_slot_reap();
     return wd_cgroup_remove(&slot->cgroup);
+}
+
+/* An init whose warded-slot was killed is ours now (the kit made us subreaper). Slots that
+ * run may lose their status here, which nobody asks for: their pidfd tells. */
+bool wd_slot_reap(void)
+{
+    pid_t pid = 0;
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+    } while (pid > 0);
+    return pid < 0;
 }
 
 void wd_slot_done(wd_slot *slot)
