@@ -119,14 +119,15 @@ void wd_link_cancel(wd_link *link, wd_exec_job *job)
         wd_exec_wire_cancel(link->wire, job->id);
 }
 
-/* Everything that has ended is told; `running` is kept for those who ask. */
+/* Everything that has ended is told; `running` is kept for those who ask, and who was
+ * told of an end does not find it counted still. */
 static void tell_ended(wd_link *link)
 {
     wd_jobs_sweep(&link->jobs);
-    wd_jobs_tell(&link->jobs);
     (void)pthread_mutex_lock(&link->lock);
     link->running = link->jobs.running;
     (void)pthread_mutex_unlock(&link->lock);
+    wd_jobs_tell(&link->jobs);
 }
 
 /* The socket is gone, and with it whatever the executor had of us. */
