@@ -1,124 +1,259 @@
 #!/usr/bin/env python3
-"""Fail when a field of wd_call is written by another file than call.h names.
+"""check_call_writers.py BUILD - fail when a file may write another's field of wd_call.
 
-server/call.h groups the fields of struct wd_call under comments "set by NAME"; only
-server/NAME.c, server/NAME_stage.c or a file of server/NAME/ may assign them, whole or
-in part, or take their address where the line does not say const. (Elements of an array
-that a field points to are not the field.) That keeps the pipeline one-way. A call is
-whatever a file or a header of server/ declares as one, by whatever name, and what is
-cast to one; to overwrite it whole is call.c's alone. Fields before the first such
-comment are set where the call is made (call.c); those under "of the queues" by whoever
-gives the call away.
+server/call.h groups the fields of struct wd_call under comments "set by NAME": those
+server/NAME.c, server/NAME_stage.c and the files of server/NAME/ may write, and call.c
+may write all. Fields before the first such comment are call.c's; those "of the queues"
+whoever's who gives the call away. That keeps the pipeline one-way.
+
+It is the compiler who judges. Each file of server/ is read by clang with a call.h of
+its own, in which every field that is not its to write is const: whatever would write
+one, or hand out its address to somebody who could, is an error then, in what words
+ever. (What a field points to is not the field.) What const can't stop is forbidden to
+all but call.c: to make another pointer or a number of a pointer to a call, to hold a
+call by value, assembler, a pragma that silences the compiler; see QUERY. Unseen stays
+who reckons from the address of what is his in a call, its task, to what is not:
+`(char *)task + 8`.
+
+BUILD is a clang build of the tree: how each file is compiled is read there.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import PurePath
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
 import tree
 
-STRUCT = re.compile(r"(?:typedef )?struct wd_call \{(.*?)^\}", re.S | re.M)
+CALL_H = "server/call.h"
+STRUCT = re.compile(r"^typedef struct wd_call \{(.*?)^\} wd_call;", re.S | re.M)
 GROUP = re.compile(r"/\* (?:set by ([\w, ]+)|of the queues)")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-FIELD = re.compile(r"\*?(\w+)(?:\[[^\]]*\])*(?:\s*:\s*\d+)?\s*[;,]")
-FUNCTION_FIELD = re.compile(r"\(\*(\w+)\)\([^;]*\);")
-DECLARED = re.compile(
-    r"\bwd_call (?:const )?([*\s]*(?:const )?\w+(?:, \*\w+)*)\b(?!\()"
-)
-CAST = (
-    r"\(\s*\(\s*(?:struct )?wd_call \*\s*\)[^;{}]*?\)"
-    r"|WD_CONTAINER\([^;{}]*?\bwd_call\b[^;{}]*?\)"
-)
+FIELD = re.compile(r"\s*(?:\w+[\s*]+)+(\w+)\s*(?:\[\w+\])?\s*")
+FUNCTION_FIELD = re.compile(r"\s*(?:\w+[\s*]+)+\(\s*\*(\w+)\)\([^()]*\)\s*")
 ANYONE = "whoever holds the call"
-WHOLE = "*"  # in place of a field
+OWNER_OF_ALL = "call"
+
+# Declared by each file's own call.h: the sign that it is the one that was read.
+SEEN = "wd_call_of_the_lint"
+
+CALL = (
+    "hasUnqualifiedDesugaredType(recordType(hasDeclaration(recordDecl("
+    'hasName("wd_call")))))'
+)
+POINTER = f"hasUnqualifiedDesugaredType(pointerType(pointee({CALL})))"
+READ_ONLY = "hasType(pointerType(pointee(isConstQualified())))"
+A_CAST = "castExpr(" + ", ".join(
+    f'unless(hasCastKind("CK_{kind}"))'
+    for kind in ("PointerToBoolean", "LValueToRValue", "ToVoid")
+)
+FIELD_OF_ONE = f"memberExpr(hasObjectExpression(hasType({POINTER})))"
+
+# What a const field can't stop, by the words in which it is refused.
+QUERY = {
+    "makes another pointer of a call": f"{A_CAST}, unless({READ_ONLY}),"
+    f" unless(hasType({POINTER})), hasSourceExpression(hasType({POINTER})))",
+    "makes another pointer of one to a call's": f"{A_CAST}, unless({READ_ONLY}),"
+    f" unless(hasType(pointerType(pointee({POINTER})))),"
+    f" hasSourceExpression(hasType(pointerType(pointee({POINTER})))))",
+    "makes a number of a pointer to a call": "castExpr("
+    'hasCastKind("CK_PointerToIntegral"),'
+    f" hasSourceExpression(anyOf(hasType({POINTER}), {FIELD_OF_ONE},"
+    f" hasDescendant({FIELD_OF_ONE}))))",
+    "holds a call by value": f"varDecl(hasType({CALL}))",
+    "holds calls by value": f"varDecl(hasType(arrayType(hasElementType({CALL}))))",
+    "has a call in a struct": f"fieldDecl(hasType({CALL}))",
+    "has calls in a struct": f"fieldDecl(hasType(arrayType(hasElementType({CALL}))))",
+    "has a pointer to a call in a union": f"fieldDecl(hasType({POINTER}),"
+    " hasParent(recordDecl(isUnion())))",
+    "makes a call": f"compoundLiteralExpr(hasType({CALL}))",
+    "uses assembler": "asmStmt()",
+    "passes a field's address to whoever writes it or not": "callExpr("
+    'callee(functionDecl(isVariadic(), unless(hasAttr("attr::Format")))),'
+    f" hasAnyArgument(expr(hasType(pointerType()), hasDescendant({FIELD_OF_ONE}))))",
+}
+# And whether the call.h that was read is the one that was meant to.
+BOTH = {
+    "seen": f'varDecl(hasName("{SEEN}"))',
+    "defined": 'recordDecl(hasName("wd_call"), isDefinition())',
+}
+MATCHERS = [*QUERY.values(), *BOTH.values()]
+DIAGNOSTIC = re.compile(r"^(/[^:\n]+):(\d+):\d+: (?:fatal )?(?:error|warning): (.*)$")
+# In the initializers that protoc-c makes.
+EMPTY_TEXT = re.compile(
+    r"^/.*: error: cast from 'const char \*' to 'char \*' drops const.*\n"
+    r"(?: .*\n)*/.*\.pb-c\.h:\d+:\d+: note: expanded from macro '\w+__INIT'$",
+    re.M,
+)
+BINDS = re.compile(r'^(/[^:\n]+):(\d+):\d+: note: "w(\d+)" binds here$')
+PRAGMA = re.compile(r"^\s*#\s*pragma\b|\b_Pragma\b", re.M)
+FLAGS = ("-Wcast-qual", "-Wformat", "-ferror-limit=0", "-fno-color-diagnostics")
 
 
-def fields_of(body: str) -> list[str]:
-    """Names of the fields declared in a piece of a struct."""
-    body = COMMENT.sub("", body)
-    names = FUNCTION_FIELD.findall(body)
-    return names + FIELD.findall(FUNCTION_FIELD.sub("", body))
+class Field(NamedTuple):
+    """A field, where its name stands in call.h, and who may write it."""
+
+    name: str
+    at: int
+    owners: frozenset[str]
 
 
-def owners(call_h: str) -> dict[str, set[str]]:
-    """For each field, who may write it."""
-    match = STRUCT.search(call_h)
-    if match is None:
-        return {}
-    parts = GROUP.split(match.group(1))
-    out: dict[str, set[str]] = {name: {"call"} for name in fields_of(parts[0])}
-    for who, body in zip(parts[1::2], parts[2::2], strict=True):
-        rest = body.split("*/", 1)[-1]  # what is left of the comment itself
-        names = set(re.findall(r"\w+", who)) if who else {ANYONE}
-        out |= {field: names | {"call"} for field in fields_of(rest)}
-    return out
-
-
-def declared(source: str) -> set[str]:
-    """The names by which a file knows a call."""
-    names = {"call"}
-    for match in DECLARED.finditer(COMMENT.sub(blank, source)):
-        names |= set(re.findall(r"\w+", match.group(1))) - {"const"}
-    return names
-
-
-def writes(names: set[str]) -> tuple[re.Pattern[str], ...]:
-    """What a write looks like: to a field, a step of one, its address, a whole call."""
-    name = "|".join(sorted(names))
-    to = (
-        rf"(?:\b(?:{name})\s*(?:->|\[[^\]]*\]\s*\.|\.)"
-        rf"|\(\s*\*\s*(?:{name})\s*\)\s*(?:\.|->)|(?:{CAST})\s*->)\s*"
-    )
-    return (
-        re.compile(rf"{to}(\w+)[\w.\[\]]*\s*(?:(?:<<|>>|[-+|&^*/%])?=(?!=)|\+\+|--)"),
-        re.compile(rf"(?:\+\+|--)\s*\(?{to}(\w+)"),
-        re.compile(rf"(?<!&)&\s*{to}(\w+)\b(?!\[|[\w.]*->)"),
-        re.compile(rf"(?:^|[;{{}}])\s*\*\s*(?:{name})()\s*=(?!=)", re.M),
-        re.compile(rf"\bmem(?:set|cpy|move)\(\s*&?(?:{name})()\s*,"),
-    )
-
-
-def written(source: str, known: set[str]) -> Iterator[tuple[int, str]]:
-    """(line, field) of every write in a file; `known`: names from headers."""
-    text = COMMENT.sub(blank, source)
-    lines = text.splitlines()
-    assigned, stepped, address, whole, filled = writes(known | declared(source))
-    for pattern in (assigned, stepped, address, whole, filled):
-        for match in pattern.finditer(text):
-            field = match.group(1) or WHOLE
-            number = text.count("\n", 0, match.start(1)) + 1
-            if pattern is not address or "const " not in lines[number - 1]:
-                yield number, field
+class UnreadableError(Exception):
+    """call.h does not have the form that this lint can judge."""
 
 
 def blank(comment: re.Match[str]) -> str:
-    """The comment's line ends, so that numbers stay right."""
-    return "\n" * comment.group().count("\n")
+    """As long as the comment, so that places stay right."""
+    return re.sub(r"[^\n]", " ", comment.group())
 
 
-def problems(owner: dict[str, set[str]]) -> Iterator[str]:
-    """Every write by someone else."""
-    if not owner:
-        yield "server/call.h: no struct wd_call with 'set by' groups"
-    known = set().union(*(declared(tree.read(n)) for n in tree.files("server/*.h")))
+def fields(call_h: str) -> list[Field]:
+    """The fields of struct wd_call; UnreadableError when one may be hidden."""
+    found = STRUCT.search(call_h)
+    if found is None or not GROUP.search(found.group(1)):
+        raise UnreadableError("no struct wd_call with 'set by' groups")
+    out = []
+    body, at = COMMENT.sub(blank, found.group(1)), found.start(1)
+    for declaration in re.finditer(r"[^;]+(?:;|\Z)", body):
+        text = declaration.group()
+        if not text.strip():
+            continue
+        match = FIELD.fullmatch(text[:-1]) or FUNCTION_FIELD.fullmatch(text[:-1])
+        if match is None or not text.endswith(";"):
+            raise UnreadableError(f"can't tell the field: {' '.join(text.split())}")
+        place = at + declaration.start() + match.start(1)
+        out.append(Field(match.group(1), place, owners(call_h[at:place])))
+    return out
+
+
+def owners(before: str) -> frozenset[str]:
+    """Who may write a field, by what stands before it in the struct."""
+    groups = list(GROUP.finditer(before))
+    if not groups:
+        return frozenset({OWNER_OF_ALL})
+    who = groups[-1].group(1)
+    return frozenset(re.findall(r"\w+", who) if who else [ANYONE]) | {OWNER_OF_ALL}
+
+
+def rooms(name: str) -> frozenset[str]:
+    """As whom a file may write."""
+    path = PurePath(name)
+    return frozenset({path.stem.removesuffix("_stage"), *path.parts[1:-1], ANYONE})
+
+
+def view(call_h: str, mine: frozenset[str]) -> str:
+    """call.h as one of these may see it: what is not theirs is const."""
+    for field in reversed(fields(call_h)):
+        if not field.owners & mine:
+            call_h = f"{call_h[: field.at]}const {call_h[field.at :]}"
+    end = call_h.rindex("#endif")
+    return f"{call_h[:end]}extern const int {SEEN};\n{call_h[end:]}"
+
+
+class Problem(NamedTuple):
+    """Where, and what."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        name = self.path.removeprefix(f"{tree.ROOT}/")
+        return f"{name}:{self.line}: {self.what}"
+
+
+class Reader:
+    """Reads files through clang, each with its own call.h."""
+
+    def __init__(self, call_h: str, folder: Path) -> None:
+        self._call_h = call_h
+        self._folder = folder
+        binds = [f'match {m}.bind("w{n}")' for n, m in enumerate(MATCHERS)]
+        script = folder / "query"
+        script.write_text("\n".join(["set output diag", *binds, ""]))
+        tidy = shutil.which("clang-tidy") or "clang-tidy"
+        program = Path(tidy).resolve().with_name("clang-query")
+        self._program = (str(program), "-f", str(script))
+
+    def _header(self, mine: frozenset[str]) -> Path:
+        folder = self._folder / "+".join(sorted(mine - {ANYONE}))
+        (folder / "server").mkdir(parents=True, exist_ok=True)
+        (folder / CALL_H).write_text(view(self._call_h, mine))
+        return folder
+
+    def _said(self, path: Path, mine: frozenset[str], flags: Sequence[str]) -> str:
+        command = [*self._program, str(path), "--", "-xc", *flags, *FLAGS]
+        command += ["-iquote", str(self._header(mine))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    def problems(
+        self, path: Path, mine: frozenset[str], flags: Sequence[str]
+    ) -> Iterator[Problem]:
+        """All that a file does and may not, when it may write as `mine`."""
+        said = EMPTY_TEXT.sub("", self._said(path, mine, flags))
+        matched: set[str] = set()
+        for line in said.splitlines():
+            if match := DIAGNOSTIC.match(line):
+                yield Problem(match[1], int(match[2]), match[3])
+            elif match := BINDS.match(line):
+                matched.add(MATCHERS[int(match[3])])
+                what = list(QUERY)[int(match[3]) : int(match[3]) + 1]
+                if OWNER_OF_ALL not in mine:
+                    yield from (Problem(match[1], int(match[2]), w) for w in what)
+        if len(re.findall(r"^\d+ match(?:es)?\.$", said, re.M)) != len(MATCHERS):
+            yield Problem(str(path), 1, f"clang-query can't judge it: {said[:400]}")
+        if len(matched & set(BOTH.values())) == 1:
+            yield Problem(str(path), 1, f"has wd_call from elsewhere than {CALL_H}")
+
+
+def flags_of(entry: dict[str, str]) -> list[str]:
+    """How a file is compiled, without the file and without what it is made into."""
+    words = shlex.split(entry["command"])[1:]
+    for option, count in (("-c", 2), ("-o", 2)):
+        at = words.index(option)
+        del words[at : at + count]
+    return words
+
+
+def problems(build: Path) -> Iterator[Problem]:
+    """Those of every file of the server, as many at once as there are cores."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    commands = {e["file"]: flags_of(e) for e in entries}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(os.cpu_count() or 2) as pool,
+    ):
+        reader = Reader(tree.read(CALL_H), Path(folder))
+
+        def judge(name: str) -> list[Problem]:
+            path = tree.ROOT / name
+            flags = commands.get(str(path))
+            if flags is None:
+                return [Problem(name, 1, f"{build} does not compile it")]
+            return list(reader.problems(path, rooms(name), flags))
+
+        for found in pool.map(judge, tree.files("server/*.c")):
+            yield from found
     for name in tree.files("server/*.c", "server/*.h"):
-        path = PurePath(name)
-        rooms = {path.stem.removesuffix("_stage"), *path.parts[1:-1]}
-        for line, field in written(tree.read(name), known):
-            if field == WHOLE:
-                if path.stem != "call":
-                    yield f"{name}:{line}: overwrites a whole call"
-            elif field not in owner:
-                yield f"{name}:{line}: call->{field}: no field that call.h groups"
-            elif not owner[field] & {*rooms, ANYONE}:
-                whose = ", ".join(sorted(owner[field]))
-                yield f"{name}:{line}: writes call->{field}, which only {whose} may"
+        for match in PRAGMA.finditer(tree.read(name)):
+            line = tree.read(name).count("\n", 0, match.start()) + 1
+            yield Problem(name, line, "has a pragma, which may silence the compiler")
 
 
 if __name__ == "__main__":
-    call_h = tree.ROOT / "server/call.h"
-    text = call_h.read_text() if call_h.exists() else ""
-    sys.exit(tree.report("call writers", problems(owners(text))))
+    try:
+        all_of_them = sorted(set(problems(Path(sys.argv[1]).resolve())))
+    except UnreadableError as why:
+        all_of_them = [Problem(CALL_H, 1, str(why))]
+    sys.exit(tree.report("call writers", (str(p) for p in all_of_them)))

@@ -56,7 +56,6 @@ CHECKS: dict[str, Check] = {
     "lint.docs": _script("check_docs.py"),
     "lint.commands": _script("check_commands.py"),
     "lint.layers": _script("check_layers.py"),
-    "lint.call_writers": _script("check_call_writers.py"),
     "lint.sizes": _script("check_sizes.py"),
     "lint.clang_format": _script("check_format.py"),
     "lint.shellcheck": _script("check_shell.py"),
@@ -65,6 +64,7 @@ CHECKS: dict[str, Check] = {
     "lint.globals": _of(build.RELEASE, _script, "check_globals.py"),
     "lint.mypy": _of(build.RELEASE, _tool, "check_mypy.py"),
     "lint.clang_build": _builds(build.CLANG),
+    "lint.call_writers": _of(build.CLANG, _script, "check_call_writers.py"),
     "lint.clang_tidy": _of(build.CLANG, _script, "check_tidy.py"),
 }
 

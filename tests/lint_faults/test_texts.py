@@ -3,51 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 
 import pytest
 
+from tests.lint_faults.checks import check
 from tests.support.gate import ROOT
-
-
-def lint(name: str) -> ModuleType:
-    """A check of tests/lint, which are scripts beside each other."""
-    folder = str(ROOT / "tests/lint")
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(f"check_{name}")
-
-
-WRITES = [
-    ("void f(wd_call *call) { call->claimed = true; }", ["claimed"]),
-    ("void f(wd_call *c) { c->claimed = true; }", ["claimed"]),
-    ("void f(wd_call *call) { call[0].claimed = true; }", ["claimed"]),
-    ("void f(wd_call *call) { (*call).claimed |= 1; }", ["claimed"]),
-    ("void f(wd_call **ret) { (*ret)->claimed = 1; }", ["claimed"]),
-    ("void f(wd_task *t) { ((wd_call *)t)->claimed = 1; }", ["claimed"]),
-    (
-        "void f(wd_task *t) { WD_CONTAINER(t, wd_call, task)->claimed = 1; }",
-        ["claimed"],
-    ),
-    ("wd_call *a, *b;\nvoid f(void) { b\n ->stage++; }", ["stage"]),
-    ("void f(wd_call *c) { ++c->stage; c->stage--; c->bits <<= 1; }", ["stage"] * 2),
-    ("void f(wd_call *c) { g(&c->error); }", ["error"]),
-    ("void f(wd_call *c) { *c = (wd_call){0}; }", ["*"]),
-    ("void f(wd_call *c) { memset(c, 0, sizeof(*c)); }", ["*"]),
-    ("void f(const wd_call *c) { const wd_error *e = &c->error; }", []),
-    ("void f(const wd_call *c) { x = *c; if (c->stage == 1) y = c->stage; }", []),
-    ("void f(wd_row *c) { c->claimed = true; }", []),
-    ("void f(wd_call *c) { /* c->claimed = true */ c->pairs[0].x = 1; }", ["pairs"]),
-]
-
-
-@pytest.mark.parametrize(("source", "fields"), WRITES)
-def test_claim_13_every_way_to_write_a_call_is_seen(
-    source: str, fields: list[str]
-) -> None:
-    found = [field for _, field in lint("call_writers").written(source, {"call"})]
-    assert [f for f in found if f != "bits"] == fields
 
 
 @pytest.mark.parametrize(
@@ -61,11 +21,11 @@ def test_claim_13_every_way_to_write_a_call_is_seen(
 )
 def test_claim_13_layers_name_modules_not_all_that_may_come(line: str) -> None:
     with pytest.raises(SystemExit, match="name the modules"):
-        lint("layers").parse(line)
+        check("layers").parse(line)
 
 
 def test_claim_13_a_file_that_no_line_names_is_found() -> None:
-    layers = lint("layers")
+    layers = check("layers")
     text = (ROOT / layers.RULES).read_text()
     assert list(layers.problems(text)) == []
     assert "server/{gate,gate_boot," in text
@@ -90,9 +50,9 @@ def test_claim_13_a_file_that_no_line_names_is_found() -> None:
     ],
 )
 def test_claim_13_a_script_is_known_by_its_first_line(first: str, program: str) -> None:
-    lint("shell")
+    check("shell")
     assert importlib.import_module("tree").interpreter(first) == program
-    assert (program in lint("shell").SHELLS) == (program in ("sh", "bash"))
+    assert (program in check("shell").SHELLS) == (program in ("sh", "bash"))
 
 
 SKIP, XFAIL = "sk" + "ip", "x" + "fail"  # the lint reads this file too
@@ -115,7 +75,7 @@ SKIP, XFAIL = "sk" + "ip", "x" + "fail"  # the lint reads this file too
     ],
 )
 def test_claim_13_a_test_that_does_not_count_is_found(line: str) -> None:
-    bans = [b for b in lint("words").BANS if "tests/*" in b.globs]
+    bans = [b for b in check("words").BANS if "tests/*" in b.globs]
     assert [b for b in bans if b.pattern.search(line)] != []
     assert not [b for b in bans if b.pattern.search("rows.skipped; }  # fmt: off")]
 
@@ -139,5 +99,5 @@ def test_claim_13_a_test_that_does_not_count_is_found(line: str) -> None:
     ],
 )
 def test_claim_13_a_command_that_is_not_there_is_found(line: str, says: str) -> None:
-    found = list(lint("commands").problems_of(line))
+    found = list(check("commands").problems_of(line))
     assert [says in problem for problem in found] == ([True] if says else [])

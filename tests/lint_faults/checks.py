@@ -1,0 +1,17 @@
+"""The scripts of tests/lint as modules."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+
+from tests.support.gate import ROOT
+
+
+def check(name: str) -> ModuleType:
+    """check_NAME.py of tests/lint, which are scripts beside each other."""
+    folder = str(ROOT / "tests/lint")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(f"check_{name}")
