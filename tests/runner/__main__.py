@@ -33,7 +33,7 @@ def suites_for(
     fuzz: tuple[str, Suite] = ("fuzz", FuzzSuite(progress.doing, long=long))
     races: tuple[str, Suite] = ("race", RaceSuite(progress.doing, long=long))
     for alone in (lints, fuzz, races):
-        if patterns and all(p.startswith(alone[0]) for p in patterns):
+        if patterns and all(p.split(".")[0] == alone[0] for p in patterns):
             return [alone]
     return [
         lints,
