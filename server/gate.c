@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/audit_keeper.h"
 #include "server/control.h"
 #include "server/gate_boot.h"
 #include "server/gate_reload.h"
@@ -260,7 +261,7 @@ static void stop(run *r)
         _exit(0);
     }
     wd_rejects_flush(r->gate.rejects, r->gate.writer);
-    wd_archive_stop(WD_STEAL(r->gate.archive));
+    wd_audit_keeper_stop(WD_STEAL(r->gate.audit_keeper));
     wd_writer_stop(WD_STEAL(r->gate.writer));
     if (wd_recovery_stop(&r->gate, &err) != WD_OK)
         wd_log(WD_LOG_ERROR, "gate.stop_unrecorded", WD_KV("why", err.msg));

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "proto/c/sha256.h"
+#include "server/audit_keeper.h"
 #include "server/dedupe.h"
-#include "server/log.h"
 #include "server/recovery.h"
 #include "server/service/batch.h"
 #include "server/service/services.h"
@@ -72,26 +72,6 @@ wd_status wd_gate_load_digest_key(const wd_config *config, uint8_t *ret_key,
 
 /* --- the parts ----------------------------------------------------------------------------- */
 
-/* On the archive's thread. */
-static void archive_failed(void *arg, const wd_error *err)
-{
-    (void)arg;
-    wd_log(WD_LOG_ERROR, "audit.archive_failed", WD_KV("why", err->msg));
-}
-
-static wd_status start_archive(wd_gate *gate, wd_error *err)
-{
-    const wd_archive_options options = {
-        .store = gate->store,
-        .writer = gate->writer,
-        .segment_bytes = gate->config->audit.segment_bytes,
-        .segment_ms = (int64_t)gate->config->audit.segment_ms,
-        .failed = archive_failed,
-    };
-
-    return wd_archive_start(&options, &gate->archive, err);
-}
-
 static wd_status open_store(wd_gate *gate, wd_error *err)
 {
     const wd_store_options options = {
@@ -106,8 +86,7 @@ static wd_status open_store(wd_gate *gate, wd_error *err)
     WD_TRY(wd_reader_open(options.dir, options.vfs, &reader, err));
     WD_TRY(wd_recovery_run(gate, reader, err));
     WD_TRY(wd_dedupe_restore(gate, reader, err));
-    WD_TRY(wd_writer_start(gate->store, &gate->writer, err));
-    return start_archive(gate, err);
+    return wd_writer_start(gate->store, &gate->writer, err);
 }
 
 /* A call was signalled; its number is found by whoever has it. */
@@ -174,6 +153,7 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
     wd_gate_set_limits(gate, gate->config);
     WD_TRY(make_tables(gate, err));
     WD_TRY(open_store(gate, err));
+    WD_TRY(wd_audit_keeper_start(gate, credentials, err));
     WD_TRY(start_threads(gate, hooks, err));
     const wd_listener_options listener = {
         .gate = gate,
@@ -193,7 +173,7 @@ void wd_gate_unboot(wd_gate *gate)
     wd_pool_stop(gate->reader_pool);
     if (gate->rejects != NULL && gate->writer != NULL)
         wd_rejects_flush(gate->rejects, gate->writer);
-    wd_archive_stop(gate->archive);
+    wd_audit_keeper_stop(gate->audit_keeper);
     wd_writer_stop(gate->writer);
     wd_pool_stop(gate->reply_pool);
     wd_listener_free(gate->listener);

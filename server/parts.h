@@ -17,7 +17,6 @@
 #include "server/pool.h"
 #include "server/registry.h"
 #include "server/rejects.h"
-#include "store/archive.h"
 #include "store/store.h"
 #include "store/writer.h"
 
@@ -26,8 +25,9 @@
 #define WD_GATE_RESERVED 256U /* contexts above limits.in_flight: for the lane */
 #define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
 
-struct wd_batches;  /* server/service/batch.h */
-struct wd_listener; /* server/listener.h */
+struct wd_batches;      /* server/service/batch.h */
+struct wd_audit_keeper; /* server/audit_keeper.h */
+struct wd_listener;     /* server/listener.h */
 
 /* Of the settings those that a reload changes: these hold, not the configuration's. */
 typedef struct wd_live_limits {
@@ -47,7 +47,7 @@ typedef struct wd_gate {
 
     wd_store *store;
     wd_writer *writer;
-    wd_archive *archive;
+    struct wd_audit_keeper *audit_keeper;
     wd_registry *registry;
     wd_peers *peers;
     wd_inflight *inflight;

@@ -1,5 +1,4 @@
 /* One pass: what is sealed leaves store.db, what is full or old is sealed. */
-#include <semaphore.h>
 #include <stdlib.h>
 
 #include "store/archive.h"
@@ -39,38 +38,15 @@ void wd_archivist_close(wd_archivist *archivist)
     free(archivist);
 }
 
-/* --- changes ---------------------------------------------------------------------- */
-
-/* A job that somebody waits for; `job` is first. */
-typedef struct waited {
+/* Rows to delete; `job` is first. */
+typedef struct deletion {
     wd_store_job job;
-    sem_t done;
-    uint64_t first, last; /* rows to delete */
-} waited;
-
-static void told(wd_store_job *job)
-{
-    (void)sem_post(&((waited *)job)->done);
-}
-
-static wd_status change(const wd_archivist *a, waited *w, wd_error *err)
-{
-    if (a->options.writer == NULL)
-        return wd_store_run(a->options.store, &w->job, err);
-    (void)sem_init(&w->done, 0, 0);
-    w->job.done = told;
-    wd_writer_submit(a->options.writer, &w->job);
-    while (sem_wait(&w->done) != 0)
-        continue; /* a signal */
-    (void)sem_destroy(&w->done);
-    if (w->job.status != WD_OK && err != NULL)
-        *err = w->job.error;
-    return w->job.status;
-}
+    uint64_t first, last;
+} deletion;
 
 /* --- what is sealed leaves store.db ----------------------------------------------- */
 
-static wd_status delete_from(wd_store *store, const waited *w, const char *sql,
+static wd_status delete_from(wd_store *store, const deletion *w, const char *sql,
                              wd_error *err)
 {
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
@@ -88,7 +64,7 @@ static wd_status delete_from(wd_store *store, const waited *w, const char *sql,
 
 static wd_status apply_delete(wd_store *store, wd_store_job *job, wd_error *err)
 {
-    const waited *w = (const waited *)job;
+    const deletion *w = (const deletion *)job;
     WD_TRY(delete_from(store, w, "DELETE FROM audit WHERE seq BETWEEN ?1 AND ?2", err));
     return delete_from(store, w, "DELETE FROM checkpoints WHERE seq BETWEEN ?1 AND ?2",
                        err);
@@ -142,10 +118,10 @@ static wd_status drop(wd_archivist *a, uint64_t sealed, wd_error *err)
     WD_TRY(first_row(a, 0, &first, &wall_ms, err));
     while (first <= sealed && !told_to_stop(a)) {
         uint64_t last = first + WD_SEAL_DELETE_ROWS - 1;
-        waited w = {.job.apply = apply_delete,
-                    .first = first,
-                    .last = last < sealed ? last : sealed};
-        WD_TRY(change(a, &w, err));
+        deletion w = {.job.apply = apply_delete,
+                      .first = first,
+                      .last = last < sealed ? last : sealed};
+        WD_TRY(wd_store_change(a->options.store, a->options.writer, &w.job, err));
         first = w.last + 1;
     }
     a->dropped = first > sealed;

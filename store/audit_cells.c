@@ -6,6 +6,8 @@
 
 #include "proto/c/sha256.h"
 
+#define ENCODING_BYTES 2048U /* most rows take less */
+
 typedef enum kind { TEXT, CHAIN, INT64, UINT64, UINT32 } kind;
 
 /* In the order of AuditRow in audit.proto. CHAIN is hashed and not stored. */
@@ -134,22 +136,49 @@ static void put_big_endian(uint8_t *out, uint64_t number, size_t size)
         out[i] = (uint8_t)(number & 0xff);
 }
 
-static void hash_cell(wd_sha256 *sha, const wd_cell *cell)
+/* A row's bytes on their way to the digest, many at a time: each addition costs more
+ * than the bytes of a number. */
+typedef struct encoding {
+    wd_sha256 sha;
+    size_t size;
+    uint8_t bytes[ENCODING_BYTES];
+} encoding;
+
+static void flush(encoding *e)
+{
+    wd_sha256_add(&e->sha, e->bytes, e->size);
+    e->size = 0;
+}
+
+static void put(encoding *e, const void *data, size_t size)
+{
+    if (size > ENCODING_BYTES - e->size)
+        flush(e);
+    if (size > ENCODING_BYTES) {
+        wd_sha256_add(&e->sha, data, size);
+        return;
+    }
+    if (size > 0)
+        memcpy(e->bytes + e->size, data, size);
+    e->size += size;
+}
+
+static void put_cell(encoding *e, const wd_cell *cell)
 {
     uint8_t head[9] = {(uint8_t)cell->tag};
     switch (cell->tag) {
     case WD_CELL_INTEGER:
         put_big_endian(head + 1, (uint64_t)cell->number, 8);
-        wd_sha256_add(sha, head, 9);
+        put(e, head, 9);
         break;
     case WD_CELL_BYTES:
         put_big_endian(head + 1, cell->bytes.size, 4);
-        wd_sha256_add(sha, head, 5);
-        wd_sha256_add(sha, cell->bytes.data, cell->bytes.size);
+        put(e, head, 5);
+        put(e, cell->bytes.data, cell->bytes.size);
         break;
     case WD_CELL_NULL:
     case WD_CELL_FOREIGN:
-        wd_sha256_add(sha, head, 1);
+        put(e, head, 1);
         break;
     }
 }
@@ -167,14 +196,16 @@ void wd_cells_hash(const wd_cell cells[WD_AUDIT_CELLS],
                    const uint8_t prev_hash[WD_AUDIT_HASH_BYTES],
                    uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
 {
-    wd_sha256 sha;
-    wd_sha256_init(&sha);
-    wd_sha256_add(&sha, hash_domain, sizeof(hash_domain) - 1);
-    wd_sha256_add(&sha, prev_hash, WD_AUDIT_HASH_BYTES);
+    encoding e; /* not cleared: it is large */
+    e.size = 0;
+    wd_sha256_init(&e.sha);
+    put(&e, hash_domain, sizeof(hash_domain) - 1);
+    put(&e, prev_hash, WD_AUDIT_HASH_BYTES);
     size_t n = n_hashed(cells);
     for (size_t i = 0; i < n; i++)
-        hash_cell(&sha, &cells[i]);
-    wd_sha256_end(&sha, ret_hash);
+        put_cell(&e, &cells[i]);
+    flush(&e);
+    wd_sha256_end(&e.sha, ret_hash);
 }
 
 static void bind_cell(const wd_cell *cell, sqlite3_stmt *stmt, int at)

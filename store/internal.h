@@ -69,6 +69,10 @@ WD_MUST_USE wd_status wd_reader_trail(wd_reader *reader, wd_trail *ret_trail,
 /* The head after a commit, for any thread to see. */
 void wd_store_publish_head(wd_store *store, const wd_head *head);
 
+/* Names of meta: a signer's certificate in PEM, with its key's id behind. */
+#define WD_META_SIGNER       "signer:"
+#define WD_CERTIFICATE_BYTES 8192U
+
 /* Value of `name` in meta: *ret_value is "" when there is none. */
 WD_MUST_USE wd_status wd_meta_read(sqlite3 *db, const char *name, char *ret_value,
                                    size_t size, wd_error *err);

@@ -197,7 +197,7 @@ wd_status wd_token_trail_end(wd_token_table *table, uint64_t *ret_seq, wd_error 
 
 /* --- at the start ---------------------------------------------------------------------- */
 
-static wd_status check_hash(sqlite3_stmt *stmt, const char *chain_id, wd_error *err)
+wd_status wd_token_trail_hash(sqlite3_stmt *stmt, const char *chain_id, wd_error *err)
 {
     wd_cell cells[WD_AUDIT_CELLS];
     uint8_t prev[WD_AUDIT_HASH_BYTES];
@@ -227,7 +227,7 @@ static wd_status check_one(void *arg, sqlite3_stmt *stmt, wd_error *err)
     wd_audit_row_read(stmt, c->chain_id, &row);
     if (!wd_token_trail_wants(row.event))
         return WD_OK;
-    WD_TRY(check_hash(stmt, c->chain_id, err));
+    WD_TRY(wd_token_trail_hash(stmt, c->chain_id, err));
     return wd_token_trail_row(c->table, &row, err);
 }
 

@@ -25,6 +25,10 @@ WD_MUST_USE wd_status wd_token_trail_row(wd_token_table *table, const wd_audit_r
 WD_MUST_USE wd_status wd_token_trail_end(wd_token_table *table, uint64_t *ret_seq,
                                          wd_error *err);
 
+/* Whether the row of a SELECT WD_AUDIT_COLUMNS has its hash.  Errors: as above. */
+WD_MUST_USE wd_status wd_token_trail_hash(sqlite3_stmt *stmt, const char *chain_id,
+                                          wd_error *err);
+
 /* All of it, in one pass over the trail, for the start: reads the rows about tokens
  * alone, and checks of each that it has its hash. */
 WD_MUST_USE wd_status wd_token_trail_check(wd_trail *trail, wd_token_table *table,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,4 +216,41 @@ void wd_writer_stop(wd_writer *writer)
     (void)pthread_cond_destroy(&writer->news);
     (void)pthread_mutex_destroy(&writer->lock);
     free(writer);
+}
+
+/* --- waiting ---------------------------------------------------------------------- */
+
+/* A job for another's, which is applied in its place. */
+typedef struct waiting {
+    wd_store_job job; /* first */
+    wd_store_job *inner;
+    sem_t done;
+} waiting;
+
+static wd_status apply_inner(wd_store *store, wd_store_job *job, wd_error *err)
+{
+    waiting *w = (waiting *)job;
+    return w->inner->apply(store, w->inner, err);
+}
+
+static void wake(wd_store_job *job)
+{
+    (void)sem_post(&((waiting *)job)->done);
+}
+
+wd_status wd_store_change(wd_store *store, wd_writer *writer, wd_store_job *job,
+                          wd_error *err)
+{
+    if (writer == NULL)
+        return wd_store_run(store, job, err);
+    waiting w = {.job = {.apply = apply_inner, .done = wake, .rank = job->rank},
+                 .inner = job};
+    (void)sem_init(&w.done, 0, 0);
+    wd_writer_submit(writer, &w.job);
+    while (sem_wait(&w.done) != 0)
+        continue; /* a signal */
+    (void)sem_destroy(&w.done);
+    if (w.job.status != WD_OK && err != NULL)
+        *err = w.job.error;
+    return w.job.status;
 }

@@ -67,4 +67,9 @@ WD_DEFINE_AUTO(wd_writer, wd_writer_stop)
  * error. */
 WD_MUST_USE wd_status wd_store_run(wd_store *store, wd_store_job *job, wd_error *err);
 
+/* For threads beside the writer: has it apply the job, and waits. `done` is taken. With a
+ * NULL writer as wd_store_run. Returns job->status, copies its error. */
+WD_MUST_USE wd_status wd_store_change(wd_store *store, wd_writer *writer,
+                                      wd_store_job *job, wd_error *err);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include <mbedtls/base64.h>
 #include <mbedtls/constant_time.h>
 #include <mbedtls/md.h>
 #include <mbedtls/platform_util.h>
@@ -123,4 +124,25 @@ bool wd_hex_parse(const char *text, uint8_t *ret_data, size_t size)
         ret_data[i] =
             (uint8_t)(digit_value(text[2 * i]) << 4 | digit_value(text[2 * i + 1]));
     return true;
+}
+
+void wd_base64(wd_span data, char *ret_text)
+{
+    size_t size = 0;
+    int failed =
+        mbedtls_base64_encode((unsigned char *)ret_text, WD_BASE64_BYTES(data.size),
+                              &size, data.data, data.size);
+    WD_ASSERT(failed == 0);
+    ret_text[size] = '\0';
+}
+
+bool wd_base64_parse(const char *text, uint8_t *ret_data, size_t room, size_t *ret_size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "0123456789+/=";
+    size_t length = strlen(text);
+    if (strspn(text, digits) != length) /* mbedTLS passes line ends over */
+        return false;
+    return mbedtls_base64_decode(ret_data, room, ret_size, (const unsigned char *)text,
+                                 length) == 0;
 }

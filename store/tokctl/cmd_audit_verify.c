@@ -79,29 +79,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-static const char *fault_name(wd_audit_fault fault)
-{
-    switch (fault) {
-    case WD_AUDIT_SOUND:
-        return "";
-    case WD_AUDIT_ROW_MISSING:
-        return "missing";
-    case WD_AUDIT_ROW_CHANGED:
-        return "changed";
-    case WD_AUDIT_ROW_UNLINKED:
-        return "unlinked";
-    case WD_AUDIT_TAIL_CUT:
-        return "tail_cut";
-    case WD_AUDIT_FORKED:
-        return "forked";
-    case WD_AUDIT_TOKENS:
-        return "tokens";
-    case WD_AUDIT_SEGMENT_MISSING:
-        return "segment_missing";
-    }
-    return "unknown";
-}
-
 static bool print(const wd_tokctl *ctl, const wd_audit_report *report, bool sound)
 {
     char hash[WD_SHA256_HEX_BYTES];
@@ -109,12 +86,13 @@ static bool print(const wd_tokctl *ctl, const wd_audit_report *report, bool soun
     wd_hex((wd_span){report->head.hash, WD_AUDIT_HASH_BYTES}, hash);
     (void)snprintf(head, sizeof(head), "%llu %s", (unsigned long long)report->head.seq,
                    hash);
-    json_t *view = json_pack(
-        "{s:b, s:I, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "ok", (int)sound, "rows",
-        (json_int_t)report->rows, "head", head, "head_seq",
-        (json_int_t)report->head.seq, "head_hash", hash, "witnessed",
-        (json_int_t)report->n_witnessed, "tokens", (json_int_t)report->n_tokens,
-        "bad_seq", (json_int_t)report->bad_seq, "fault", fault_name(report->fault));
+    json_t *view =
+        json_pack("{s:b, s:I, s:s, s:I, s:s, s:I, s:I, s:I, s:s}", "ok", (int)sound,
+                  "rows", (json_int_t)report->rows, "head", head, "head_seq",
+                  (json_int_t)report->head.seq, "head_hash", hash, "witnessed",
+                  (json_int_t)report->n_witnessed, "tokens",
+                  (json_int_t)report->n_tokens, "bad_seq", (json_int_t)report->bad_seq,
+                  "fault", wd_audit_fault_name(report->fault));
     return wd_output_one(ctl->format, sound ? sound_members : bad_members, view);
 }
 

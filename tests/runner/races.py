@@ -27,6 +27,7 @@ UNITS = (
     "gate_executor_link",
     "gate_rejects",
     "store_audit",
+    "store_checkpoint",
     "store_faults",
     "store_reader",
     "store_table",

@@ -1,0 +1,127 @@
+#include "server/audit_keeper.h"
+
+#include <stdlib.h>
+
+#include "proto/tls/sign.h"
+#include "server/log.h"
+#include "store/archive.h"
+
+_Static_assert(WD_SIGNATURE_BYTES <= WD_CHECKPOINT_SIGNATURE, "a signature fits");
+_Static_assert(WD_KEY_ID_BYTES == WD_CHECKPOINT_KEY_ID, "one form of key ids");
+
+struct wd_audit_keeper {
+    wd_archive *archive;
+    wd_checkpointer *checkpointer;
+    wd_tls_credentials *credentials; /* a count */
+    char key_id[WD_KEY_ID_BYTES];
+    char *certificate; /* owned */
+};
+
+/* --- called from their threads ------------------------------------------------------------ */
+
+static void archive_failed(void *arg, const wd_error *err)
+{
+    (void)arg;
+    wd_log(WD_LOG_ERROR, "audit.archive_failed", WD_KV("why", err->msg));
+}
+
+static void checkpoint_failed(void *arg, const wd_error *err)
+{
+    (void)arg;
+    wd_log(WD_LOG_ERROR, "audit.checkpoint_failed", WD_KV("why", err->msg));
+}
+
+static wd_status sign(void *arg, wd_span text, uint8_t *ret_signature, size_t *ret_size,
+                      wd_error *err)
+{
+    return wd_tls_sign(arg, text, ret_signature, ret_size, err);
+}
+
+/* --- start and stop ------------------------------------------------------------------------ */
+
+static wd_status start_checkpointer(wd_audit_keeper *keeper, wd_gate *gate,
+                                    wd_error *err)
+{
+    const wd_checkpointer_options options = {
+        .store = gate->store,
+        .writer = gate->writer,
+        .signer = {.gate = gate->uri,
+                   .key_id = keeper->key_id,
+                   .certificate = keeper->certificate,
+                   .sign = sign,
+                   .arg = keeper->credentials},
+        .failed = checkpoint_failed,
+    };
+
+    return wd_checkpointer_start(&options, &keeper->checkpointer, err);
+}
+
+static wd_status start_archive(wd_audit_keeper *keeper, wd_gate *gate, wd_error *err)
+{
+    const wd_archive_options options = {
+        .store = gate->store,
+        .writer = gate->writer,
+        .segment_bytes = gate->config->audit.segment_bytes,
+        .segment_ms = (int64_t)gate->config->audit.segment_ms,
+        .failed = archive_failed,
+    };
+
+    return wd_archive_start(&options, &keeper->archive, err);
+}
+
+wd_status wd_audit_keeper_start(wd_gate *gate, wd_tls_credentials *credentials,
+                                wd_error *err)
+{
+    wd_audit_keeper *keeper = calloc(1, sizeof(*keeper));
+
+    if (keeper == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for the trail's keeper");
+    gate->audit_keeper = keeper; /* a half-made one is stopped with the gate */
+    keeper->credentials = wd_tls_credentials_ref(credentials);
+    wd_tls_key_id(credentials, keeper->key_id);
+    WD_TRY(wd_tls_certificate_pem(credentials, &keeper->certificate, err));
+    WD_TRY(start_checkpointer(keeper, gate, err));
+    return start_archive(keeper, gate, err);
+}
+
+void wd_audit_keeper_stop(wd_audit_keeper *keeper)
+{
+    if (keeper == NULL)
+        return;
+    wd_archive_stop(keeper->archive);
+    wd_checkpointer_stop(keeper->checkpointer);
+    wd_tls_credentials_free(keeper->credentials);
+    free(keeper->certificate);
+    free(keeper);
+}
+
+wd_checkpointer *wd_audit_keeper_checkpointer(wd_audit_keeper *keeper)
+{
+    return keeper->checkpointer;
+}
+
+/* --- checking ------------------------------------------------------------------------------- */
+
+static wd_status check(void *arg, const wd_checkpoint *checkpoint, wd_span text,
+                       const char *certificate, wd_error *err)
+{
+    const wd_tls_signed what = {
+        .text = text,
+        .signature = {checkpoint->signature, checkpoint->signature_size},
+        .key_id = checkpoint->key_id,
+        .uri = checkpoint->gate,
+    };
+
+    (void)arg;
+    if (certificate == NULL)
+        return wd_fail(err, WD_DATA_LOSS, "key %s has never signed here",
+                       checkpoint->key_id);
+    return wd_tls_signed_check(certificate, NULL, &what, err);
+}
+
+const wd_checker *wd_audit_keeper_checker(void)
+{
+    static const wd_checker checker = {check, NULL};
+
+    return &checker;
+}

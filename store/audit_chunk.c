@@ -1,0 +1,106 @@
+#include "store/audit_chunk.h"
+
+#include <string.h>
+
+#include "store/audit_cells.h"
+
+typedef struct walk {
+    const char *chain_id;
+    wd_chunk *chunk;
+    size_t next_head;
+} walk;
+
+/* false: the walk is over. */
+static bool found(walk *w, wd_audit_fault fault, uint64_t seq)
+{
+    w->chunk->fault = fault;
+    w->chunk->bad_seq = seq;
+    return false;
+}
+
+/* The first head that is not before the chunk. */
+static size_t first_head(const wd_chunk *chunk)
+{
+    size_t low = 0;
+    size_t high = chunk->n_heads;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (chunk->heads[middle].head.seq < chunk->first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What was seen of the row that has just been found sound. */
+static bool heads_agree(walk *w, uint64_t seq)
+{
+    wd_chunk *chunk = w->chunk;
+    for (; w->next_head < chunk->n_heads; w->next_head++) {
+        const wd_head *head = &chunk->heads[w->next_head].head;
+        if (head->seq > seq)
+            return true;
+        if (memcmp(head->hash, chunk->hash, WD_AUDIT_HASH_BYTES) != 0)
+            return found(w, WD_AUDIT_FORKED, seq);
+        chunk->n_matched++;
+    }
+    return true;
+}
+
+/* The row by itself, then as the successor of the one before it. */
+static bool row_is_sound(walk *w, sqlite3_stmt *stmt, uint64_t expected)
+{
+    wd_chunk *chunk = w->chunk;
+    wd_cell cells[WD_AUDIT_CELLS];
+    uint8_t prev[WD_AUDIT_HASH_BYTES];
+    uint8_t stored[WD_AUDIT_HASH_BYTES];
+    uint8_t hash[WD_AUDIT_HASH_BYTES];
+    int64_t seq = sqlite3_column_int64(stmt, 0);
+    if (seq < (int64_t)expected || seq > (int64_t)chunk->last)
+        return found(w, WD_AUDIT_ROW_UNLINKED, (uint64_t)seq);
+    if (seq > (int64_t)expected)
+        return found(w, WD_AUDIT_ROW_MISSING, expected);
+    if (!wd_cells_hashes(stmt, prev, stored))
+        return found(w, WD_AUDIT_ROW_CHANGED, expected);
+    wd_cells_of_stmt(stmt, w->chain_id, cells);
+    wd_cells_hash(cells, prev, hash);
+    if (memcmp(hash, stored, sizeof(hash)) != 0)
+        return found(w, WD_AUDIT_ROW_CHANGED, expected);
+    if (chunk->rows == 0)
+        memcpy(chunk->prev, prev, sizeof(prev));
+    else if (memcmp(prev, chunk->hash, sizeof(prev)) != 0)
+        return found(w, WD_AUDIT_ROW_UNLINKED, expected);
+    memcpy(chunk->hash, hash, sizeof(hash));
+    chunk->rows++;
+    return heads_agree(w, expected);
+}
+
+static wd_status walk_rows(walk *w, sqlite3_stmt *stmt, wd_error *err)
+{
+    for (uint64_t expected = w->chunk->first;; expected++) {
+        bool more = false;
+        WD_TRY(wd_sql_next(stmt, &more, err));
+        if (!more && expected <= w->chunk->last)
+            (void)found(w, WD_AUDIT_ROW_MISSING, expected);
+        if (!more || !row_is_sound(w, stmt, expected))
+            return WD_OK;
+    }
+}
+
+wd_status wd_chunk_verify(sqlite3 *db, const char *chain_id, wd_chunk *chunk,
+                          wd_error *err)
+{
+    walk w = {chain_id, chunk, first_head(chunk)};
+    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    chunk->rows = 0;
+    chunk->n_matched = 0;
+    chunk->fault = WD_AUDIT_SOUND;
+    WD_TRY(wd_sql_prepare(db,
+                          "SELECT " WD_AUDIT_COLUMNS " FROM audit"
+                          " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
+                          &stmt, err));
+    (void)sqlite3_bind_int64(stmt, 1, chunk->opens ? INT64_MIN : (int64_t)chunk->first);
+    (void)sqlite3_bind_int64(stmt, 2, chunk->closes ? INT64_MAX : (int64_t)chunk->last);
+    return walk_rows(&w, stmt, err);
+}

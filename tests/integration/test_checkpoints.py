@@ -1,0 +1,125 @@
+"""What the gate signs of its own accord, and that strangers' tools can check it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import NewHome
+from tests.support.calls import OBSERVE, PATIENCE_S, batch, rows
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.store import INTEGRITY
+from tests.support.stub_gate import StubGate
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    made.profile("trainer", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def stub(home: Home) -> Iterator[StubGate]:
+    with StubGate(home) as gate:
+        yield gate
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Its text, taken apart by hand."""
+
+    text: str
+
+    @property
+    def seq(self) -> int:
+        return int(self.text.splitlines()[1])
+
+    @property
+    def key_id(self) -> str:
+        return self.text.splitlines()[5].split()[2]
+
+    @property
+    def signed(self) -> bytes:
+        return self.text.partition("\n\n")[0].encode() + b"\n"
+
+    @property
+    def signature(self) -> bytes:
+        return base64.b64decode(self.text.splitlines()[5].split()[3], validate=True)
+
+
+def signed_up_to(home: Home, seq: int) -> Checkpoint:
+    """Look until the file beside the store is of this row or a later one."""
+    file = home.path / "state/store/checkpoint"
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if file.exists() and Checkpoint(file.read_text()).seq >= seq:
+            return Checkpoint(file.read_text())
+    raise AssertionError(f"row {seq} was not signed")
+
+
+def certificate(home: Home, key_id: str) -> str:
+    with sqlite3.connect(home.path / "state/store/store.db") as db:
+        found = db.execute(
+            "SELECT value FROM meta WHERE name = ?", (f"signer:{key_id}",)
+        ).fetchone()
+    db.close()
+    return str(found[0])
+
+
+def openssl(*words: str | Path) -> bytes:
+    return subprocess.run(["openssl", *words], capture_output=True, check=True).stdout
+
+
+def test_claim_08_a_gate_signs_its_head_and_openssl_agrees(
+    stub: StubGate, tmp_path: Path
+) -> None:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        head = raw.call(OBSERVE, batch("a")).head
+    one = signed_up_to(stub.home, head.seq)
+    names = ("cert", "public", "text", "signature")
+    pem, public, text, signature = (tmp_path / name for name in names)
+    pem.write_text(certificate(stub.home, one.key_id))
+    public.write_bytes(openssl("x509", "-in", pem, "-pubkey", "-noout"))
+    text.write_bytes(one.signed)
+    signature.write_bytes(one.signature)
+    openssl("dgst", "-sha256", "-verify", public, "-signature", signature, text)
+    der = openssl("pkey", "-pubin", "-in", public, "-outform", "DER")
+    assert hashlib.sha256(der).hexdigest()[:16] == one.key_id
+    ca = stub.home.path / "profile/trainer/ca.pem"
+    openssl("verify", "-partial_chain", "-CAfile", ca, pem)
+
+
+def test_claim_08_the_last_row_of_a_gate_that_stops_is_signed_by_the_next_start(
+    stub: StubGate,
+) -> None:
+    assert stub.stop() == "exit 0"
+    stopped = int(json.loads(rows(stub.home, "--event", "gate.stop")[-1])["seq"])
+    stub.close()
+    stub.start()
+    assert signed_up_to(stub.home, stopped + 1).seq > stopped
+
+
+def test_claim_08_a_tail_cut_below_a_checkpoint_needs_no_witness(
+    stub: StubGate,
+) -> None:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        head = raw.call(OBSERVE, batch("a")).head
+    signed = signed_up_to(stub.home, head.seq).seq
+    stub.close()
+    with sqlite3.connect(stub.home.path / "state/store/store.db") as db:
+        db.execute("DELETE FROM audit WHERE seq >= ?", (signed,))
+    db.close()
+    done = stub.home.tokctl("audit", "verify", check=False)
+    assert done.returncode == INTEGRITY
+    assert "is missing and everything after it" in done.stderr
