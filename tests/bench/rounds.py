@@ -53,15 +53,22 @@ def compete(contenders: Sequence[Contender], rounds: int = ROUNDS) -> list[Outco
         load = Path("/proc/loadavg").read_text().split()[0]
         print(f"round {number} of {rounds}, load {load}", flush=True)
         for one in contenders:
-            if one.turn is None or problems[one]:
-                continue
-            try:
-                turns[one].append(one.turn())
-            except PeerError as error:
-                problems[one] = str(error)
-                if one.ours:
-                    raise
+            if not problems[one]:
+                problems[one] = take_turn(one, turns[one])
     return [Outcome(c, median(turns[c]), problems[c]) for c in contenders]
+
+
+def take_turn(one: Contender, turns: list[Turn]) -> str:
+    """One more turn; or why there can be none."""
+    if one.turn is None:
+        return ""
+    try:
+        turns.append(one.turn())
+    except PeerError as error:
+        if one.ours:
+            raise
+        return str(error)
+    return ""
 
 
 def median(turns: Sequence[Turn]) -> Turn | None:

@@ -16,7 +16,7 @@ from warded.v1 import token_wd
 
 from tests.conftest import NewGate, NewHome
 from tests.integration.items import item, send
-from tests.support.gate import Gate
+from tests.support.gate import Gate, Home
 from tests.support.ports import free_port
 
 KILLS = 400 if os.environ.get("WARDED_LONG") else 40
@@ -59,6 +59,18 @@ class Load(threading.Thread):
             self.heads.append((call.reply.head_seq, call.reply.head_hash.hex()))
 
 
+def events_of_calls(home: Home) -> dict[str, set[str]]:
+    """By call id, what the trail has of it."""
+    rows = home.tokctl(
+        "audit", "query", "--event", "call.*", "--limit", "0", "-o", "jsonl"
+    )
+    events: dict[str, set[str]] = {}
+    for line in rows.stdout.splitlines():
+        row = json.loads(line)
+        events.setdefault(row["call_id"], set()).add(row["event"])
+    return events
+
+
 def test_claim_08_kills_of_the_gate_lose_no_acknowledged_row(
     new_home: NewHome, new_gate: NewGate, tmp_path: Path
 ) -> None:
@@ -90,13 +102,7 @@ def test_claim_08_kills_of_the_gate_lose_no_acknowledged_row(
     verified = home.tokctl("audit", "verify", "--witness", str(witness), check=False)
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
-    rows = home.tokctl(
-        "audit", "query", "--event", "call.*", "--limit", "0", "-o", "jsonl"
-    )
-    events: dict[str, set[str]] = {}
-    for line in rows.stdout.splitlines():
-        row = json.loads(line)
-        events.setdefault(row["call_id"], set()).add(row["event"])
+    events = events_of_calls(home)
     lost = [c for c in acknowledged if events.get(c) != {"call.begin", "call.end"}]
     assert not lost, f"{len(lost)} of {len(acknowledged)} acknowledged calls lack a row"
     starts = home.tokctl(

@@ -11,7 +11,7 @@ import tree
 
 def main() -> int:
     """Run clang-format over all of them."""
-    names = tree.files("*.c", "*.h")
+    names = [*tree.files("*.c"), *tree.files("*.h"), *tree.maybe("*.cc")]
     command = ["clang-format", "--dry-run", "-Werror", *names]
     return subprocess.run(command, cwd=tree.ROOT, check=False).returncode
 

@@ -13,13 +13,12 @@ CONFIG = "tests/lint/ruff.toml"
 
 def main() -> int:
     """Check, then compare the format."""
-    names = sorted({*tree.files("*.py"), *tree.scripts("python3", "python")})
     worst = 0
     for command in (
         ["ruff", "check", "--no-cache", "--output-format=concise"],
         ["ruff", "format", "--diff"],
     ):
-        arguments = [*command, "--force-exclude", "--config", CONFIG, *names]
+        arguments = [*command, "--force-exclude", "--config", CONFIG, *tree.python()]
         done = subprocess.run(arguments, cwd=tree.ROOT, check=False)
         worst = max(worst, done.returncode)
     return worst

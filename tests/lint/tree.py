@@ -12,7 +12,21 @@ ROOT = Path(__file__).resolve().parents[2]
 GIT = ("git", "-c", "safe.directory=*")
 
 
+SHELLS = ("sh", "bash", "dash", "ksh")
+
+# What a model writes, which need not even be Python.
+ACTIONS = "clients/python/examples/actions/"
+
+
 def files(*globs: str) -> list[str]:
+    """Those that the globs match. A check of none would pass for ever: it fails."""
+    found = maybe(*globs)
+    if not found:
+        raise SystemExit(f"no file is called {' or '.join(globs)}")
+    return found
+
+
+def maybe(*globs: str) -> list[str]:
     """Paths from the root, tracked or about to be, that one of the globs matches."""
     command = [*GIT, "ls-files", "-z", "-co", "--exclude-standard", "--", *globs]
     out = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
@@ -22,7 +36,18 @@ def files(*globs: str) -> list[str]:
 
 def scripts(*programs: str) -> list[str]:
     """Files, whatever their suffix, that one of these runs by their first line."""
-    return [name for name in files() if interpreter(first_line(name)) in programs]
+    return [name for name in maybe() if interpreter(first_line(name)) in programs]
+
+
+def python() -> list[str]:
+    """Every file of Python that is ours."""
+    names = {*files("*.py"), *maybe("*.pyi"), *scripts("python", "python3")}
+    return sorted(name for name in names if not name.startswith(ACTIONS))
+
+
+def shell() -> list[str]:
+    """Every shell script, whatever its name."""
+    return sorted({*files("*.sh"), *maybe("*.bash"), *scripts(*SHELLS)})
 
 
 def first_line(name: str) -> str:

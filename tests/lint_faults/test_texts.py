@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 from tests.lint_faults.checks import check
@@ -50,9 +48,9 @@ def test_claim_13_a_file_that_no_line_names_is_found() -> None:
     ],
 )
 def test_claim_13_a_script_is_known_by_its_first_line(first: str, program: str) -> None:
-    check("shell")
-    assert importlib.import_module("tree").interpreter(first) == program
-    assert (program in check("shell").SHELLS) == (program in ("sh", "bash"))
+    tree = check("shell").tree
+    assert tree.interpreter(first) == program
+    assert (program in tree.SHELLS) == (program in ("sh", "bash"))
 
 
 SKIP, XFAIL = "sk" + "ip", "x" + "fail"  # the lint reads this file too

@@ -200,9 +200,8 @@ def _names(rng: Random) -> tuple[bytes, ...]:
     ))  # fmt: skip
 
 
-def classes(rng: Random) -> bytes:
-    """A client's in form, with one or more of the classic faults, or none."""
-    leaf = Leaf()
+def _extensions(rng: Random) -> tuple[bytes, ...]:
+    """Those of a client, each with a fault or without."""
     constraint = rng.choice(
         (b"", b"", b"", tlv(0x01, b"\xff"), tlv(0x01, b"\x01"), tlv(0x01, b"\0"))
     )
@@ -229,6 +228,13 @@ def classes(rng: Random) -> bytes:
         extensions.append(
             der.extension("551d7f", b"\x05\0", critical=rng.random() < 0.5)
         )
+    return tuple(extensions)
+
+
+def classes(rng: Random) -> bytes:
+    """A client's in form, with one or more of the classic faults, or none."""
+    leaf = Leaf()
+    extensions = _extensions(rng)
     key = rng.choice(
         (CLIENT_KEY,) * 4 + (key_of(5, ec.SECP384R1()), key_of(6, ec.SECP224R1()))
     )
@@ -241,9 +247,7 @@ def classes(rng: Random) -> bytes:
     serial = rng.choice(
         (b"\x0a\x1b",) * 4 + (b"\0\x1b", b"\xff\x1b", b"", b"\x01" * 21, b"\0")
     )
-    made = Leaf(
-        tuple(extensions), serial, times=times, key=public_info(key), digest=digest
-    )
+    made = Leaf(extensions, serial, times=times, key=public_info(key), digest=digest)
     return made.signed(signer)
 
 

@@ -1,4 +1,4 @@
-"""System calls that lead elsewhere. Held by the seccomp filter and by lack of rights."""
+"""System calls that lead elsewhere. Held by the seccomp filter, by lack of rights."""
 
 from tests.sandbox.payload import Payload
 

@@ -72,7 +72,7 @@ attempt("https", lambda: urllib.request.urlopen("https://pypi.org/", timeout=2))
     ),
     Payload(
         name="other_families",
-        layer="seccomp: AF_UNIX, AF_INET and AF_INET6 only (no net namespace holds VSOCK)",
+        layer="seccomp: AF_UNIX, AF_INET and AF_INET6 only (VSOCK: no net namespace)",
         proof="refused with EAFNOSUPPORT or EPERM",
         code="""
 import socket

@@ -1,7 +1,7 @@
 """Processes: bombs, daemons, signals. Held by pid namespace, pids cgroup, init."""
 
 from tests.sandbox.payload import Payload
-from tests.support.jobs import NONE, PIDS, WALL
+from tests.support.jobs import WALL
 
 QUICK = {"wall_ms": 1200}
 

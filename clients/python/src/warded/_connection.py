@@ -211,18 +211,21 @@ class Connection:
                     return
                 failure = self._outbox.flush() or self._read(answers)
                 self._readers.handing_out += 1
-            try:
-                for call, body in answers:
-                    if call is not None:
-                        self._on_answer(call, body)
-            finally:
-                with self._lock:
-                    self._readers.handing_out -= 1
+            self._hand_out(answers)
         except BaseException:  # Ctrl-C, in a caller: who knows what was left undone
             self._break(answers)
             raise
         if failure:
             self._die(failure)
+
+    def _hand_out(self, answers: list[tuple[Call[Any] | None, bytes]]) -> None:
+        try:
+            for call, body in answers:
+                if call is not None:
+                    self._on_answer(call, body)
+        finally:
+            with self._lock:
+                self._readers.handing_out -= 1
 
     def _break(self, answers: list[tuple[Call[Any] | None, bytes]]) -> None:
         """Give up a connection, and the calls whose answers were at hand."""
