@@ -11,8 +11,6 @@
 #include "server/parts.h"
 #include "server/pipeline.h"
 
-#include <arpa/inet.h>
-
 #define TASK_THREADS   6 /* NNG's, which run the stages up to the record */
 #define HELPER_THREADS 1 /* of each of its other kinds */
 
@@ -21,8 +19,9 @@ struct wd_slot {
     nng_ctx ctx;
     nng_aio *aio;
     nng_msg *request;        /* while a call is in the slot */
-    wd_tls_account *account; /* which the request is charged to; NULL: none */
-    uint64_t charged_bytes;
+    wd_tls_account *account; /* which the call is charged to; NULL: none */
+    uint64_t request_bytes;  /* charged */
+    uint64_t reply_bytes;    /* charged, until NNG has the reply */
     wd_principal *principal; /* whose; counted until its reply was taken */
     bool sending;
 };
@@ -39,28 +38,14 @@ struct wd_listener {
     atomic_uint_fast64_t busy;
 };
 
+_Static_assert(WD_ADDRESS_BYTES >= WD_TLS_ADDR_CHARS, "an address fits");
+
 static wd_status nng_failed(wd_error *err, const char *what, int code)
 {
     return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s", what, nng_strerror(code));
 }
 
 /* --- connections ------------------------------------------------------------------------- */
-
-static void format_address(const nng_sockaddr *addr, char text[WD_ADDRESS_BYTES])
-{
-    char ip[INET6_ADDRSTRLEN] = "?";
-
-    if (addr->s_family == NNG_AF_INET) {
-        (void)inet_ntop(AF_INET, &addr->s_in.sa_addr, ip, sizeof(ip));
-        (void)snprintf(text, WD_ADDRESS_BYTES, "%s:%u", ip, ntohs(addr->s_in.sa_port));
-    } else if (addr->s_family == NNG_AF_INET6) {
-        (void)inet_ntop(AF_INET6, addr->s_in6.sa_addr, ip, sizeof(ip));
-        (void)snprintf(text, WD_ADDRESS_BYTES, "[%s]:%u", ip,
-                       ntohs(addr->s_in6.sa_port));
-    } else {
-        (void)snprintf(text, WD_ADDRESS_BYTES, "?");
-    }
-}
 
 static void arrived(wd_listener *listener, nng_pipe pipe)
 {
@@ -71,7 +56,7 @@ static void arrived(wd_listener *listener, nng_pipe pipe)
     uint64_t most = atomic_load(&listener->gate->limits.connections_per_principal);
 
     if (nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &addr) == 0)
-        format_address(&addr, peer.address);
+        wd_tls_format_address(&addr, peer.address);
     wd_status status = wd_tls_pipe_identity(pipe, &peer.identity, &err);
     if (status == WD_OK) {
         wd_hex((wd_span){peer.identity.cert_sha256, WD_SHA256_BYTES}, peer.cert_hex);
@@ -133,22 +118,25 @@ static void receive(wd_slot *slot)
 static void charge(wd_slot *slot, const wd_peer *peer)
 {
     slot->account = wd_tls_account_ref(peer->account);
-    slot->charged_bytes = nng_msg_len(slot->request);
-    wd_tls_account_take(slot->account, slot->charged_bytes);
+    slot->request_bytes = nng_msg_len(slot->request);
+    wd_tls_account_take(slot->account, slot->request_bytes);
 }
 
 static void free_request(wd_slot *slot)
 {
     if (slot->request != NULL)
         nng_msg_free(WD_STEAL(slot->request));
-    wd_tls_account_release(slot->account, slot->charged_bytes);
-    wd_tls_account_free(WD_STEAL(slot->account));
+    wd_tls_account_release(slot->account, slot->request_bytes);
+    slot->request_bytes = 0;
 }
 
 /* Forget the call that was in the slot. */
 static void vacate(wd_slot *slot)
 {
     free_request(slot);
+    wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
+    slot->reply_bytes = 0;
+    wd_tls_account_free(WD_STEAL(slot->account));
     if (slot->principal != NULL)
         wd_principal_calls_remove(WD_STEAL(slot->principal));
     (void)atomic_fetch_sub(&slot->listener->busy, 1);
@@ -205,6 +193,8 @@ static void sent(wd_slot *slot, int result)
         if (message != NULL)
             nng_msg_free(message);
         nng_aio_set_msg(slot->aio, NULL);
+    } else {
+        slot->reply_bytes = 0; /* the connection's now */
     }
     vacate(slot);
     if (result != NNG_ECLOSED)
@@ -222,6 +212,15 @@ static void slot_event(void *arg)
         received(slot);
     else if (result != NNG_ECLOSED && result != NNG_ECANCELED)
         receive(slot);
+}
+
+bool wd_listener_reserve(wd_slot *slot, size_t bytes)
+{
+    free_request(slot);
+    if (wd_tls_account_charge_reply(slot->account, bytes) != WD_TLS_CHARGED)
+        return false;
+    slot->reply_bytes = bytes;
+    return true;
 }
 
 void wd_listener_send(wd_slot *slot, wd_span reply)

@@ -50,6 +50,10 @@ void wd_listener_reload(wd_listener *listener, wd_tls_credentials *credentials);
 /* Whether the deny list in force has this peer; asked for each call. */
 bool wd_listener_denies(wd_listener *listener, const wd_identity *peer);
 
+/* Make room for a reply of `bytes` until its peer has read it; false: others that were
+ * not read fill limits.request_bytes, or the principal's share of it. Either way the request, the call's frame, is freed. */
+WD_MUST_USE bool wd_listener_reserve(wd_slot *slot, size_t bytes);
+
 /* Send the reply and take the next request. Empty: no reply, just the next request. */
 void wd_listener_send(wd_slot *slot, wd_span reply);
 

@@ -4,15 +4,20 @@
 #include "server/parts.h"
 #include "server/stages.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-static void fill(const wd_call *call, wd_reply *reply)
+static const wd_error *error_of(const wd_call *call)
 {
-    const wd_answer *kept = call->answer;
-    const wd_error *error = kept != NULL ? wd_answer_error(kept) : &call->error;
+    const wd_error *own = &call->error;
+    return call->answer != NULL ? wd_answer_error(call->answer) : own;
+}
+
+static void fill(const wd_call *call, const wd_error *error, wd_reply *reply)
+{
     const wd_buffer *made = &call->payload;
     const wd_span payload =
-        kept != NULL ? wd_answer_payload(kept) : wd_buffer_span(made);
+        call->answer != NULL ? wd_answer_payload(call->answer) : wd_buffer_span(made);
     wd_head head = wd_audit_head(call->gate->store);
 
     *reply = (wd_reply){
@@ -32,6 +37,24 @@ static void fill(const wd_call *call, wd_reply *reply)
     reply->retry_after_ms = error->retry_after_ms;
 }
 
+/* The call has ended, and its reply is too much beside those that are not read. */
+static wd_status evict(const wd_call *call, wd_buffer *bytes, wd_error *err)
+{
+    wd_error evicted;
+    wd_reply reply;
+
+    (void)wd_refuse(
+        &evicted, WD_REASON_REPLY_EVICTED,
+        "call %s has ended, but there is no room for its reply of %zu bytes: "
+        "those that were not read yet hold as much as requests may, "
+        "limits.request_bytes (%" PRIu64 "), or this principal's quarter of "
+        "it; the audit trail tells its outcome",
+        call->id_text, bytes->size, call->gate->config->limits.request_bytes);
+    wd_buffer_clear(bytes);
+    fill(call, &evicted, &reply);
+    return wd_reply_encode(&reply, bytes, err);
+}
+
 wd_step wd_reply_send(wd_call *call, wd_error *err)
 {
     wd_gate *gate = call->gate;
@@ -39,8 +62,10 @@ wd_step wd_reply_send(wd_call *call, wd_error *err)
     WD_AUTO_BUFFER bytes = WD_BUFFER_INIT;
     wd_reply reply;
 
-    fill(call, &reply);
+    fill(call, error_of(call), &reply);
     if (wd_reply_encode(&reply, &bytes, err) != WD_OK)
+        return WD_FAILED;
+    if (!wd_listener_reserve(slot, bytes.size) && evict(call, &bytes, err) != WD_OK)
         return WD_FAILED;
     if (gate->options.before_reply_send != NULL)
         gate->options.before_reply_send(gate->options.hook_arg);

@@ -7,9 +7,13 @@
 
 #define BUCKETS 1024U /* a power of two */
 
+/* What is charged, each kind within the budget by itself: whoever does not read replies
+ * takes no room from requests. */
+typedef enum kind { REQUESTS = 0, REPLIES, KINDS } kind;
+
 typedef struct share { /* of one principal; lives while it has accounts */
     struct share *next;
-    uint64_t used;
+    uint64_t used[KINDS];
     size_t n_accounts;
     char uri[];
 } share;
@@ -19,14 +23,15 @@ struct wd_tls_account {
     share *share;
     struct wd_tls_account *next; /* of its bucket, until closed */
     uint64_t id;
-    uint64_t held; /* by the connection */
+    uint64_t held[KINDS]; /* by the connection */
     size_t refs;
     bool closed;
 };
 
 struct wd_tls_ledger {
     pthread_mutex_t lock;
-    uint64_t budget, used, last_id;
+    uint64_t budget, last_id;
+    uint64_t used[KINDS];
     size_t refs; /* its owner's and each account's */
     share *shares[BUCKETS];
     wd_tls_account *accounts[BUCKETS];
@@ -74,12 +79,22 @@ void wd_tls_ledger_free(wd_tls_ledger *ledger)
     drop_ledger(ledger);
 }
 
-uint64_t wd_tls_ledger_used(wd_tls_ledger *ledger)
+static uint64_t used(wd_tls_ledger *ledger, kind which)
 {
     lock(ledger);
-    uint64_t used = ledger->used;
+    uint64_t bytes = ledger->used[which];
     unlock(ledger);
-    return used;
+    return bytes;
+}
+
+uint64_t wd_tls_ledger_used(wd_tls_ledger *ledger)
+{
+    return used(ledger, REQUESTS);
+}
+
+uint64_t wd_tls_ledger_replies(wd_tls_ledger *ledger)
+{
+    return used(ledger, REPLIES);
 }
 
 /* --- shares, under the lock ---------------------------------------------------------- */
@@ -120,17 +135,26 @@ static void leave_share(wd_tls_ledger *ledger, share *gone)
     free(gone);
 }
 
-static void add(wd_tls_account *account, uint64_t bytes)
+static void add(wd_tls_account *account, kind which, uint64_t bytes)
 {
-    account->ledger->used += bytes;
-    account->share->used += bytes;
+    account->ledger->used[which] += bytes;
+    account->share->used[which] += bytes;
 }
 
-static void subtract(wd_tls_account *account, uint64_t bytes)
+static void subtract(wd_tls_account *account, kind which, uint64_t bytes)
 {
-    WD_ASSERT(bytes <= account->share->used && bytes <= account->ledger->used);
-    account->ledger->used -= bytes;
-    account->share->used -= bytes;
+    WD_ASSERT(bytes <= account->share->used[which]);
+    WD_ASSERT(bytes <= account->ledger->used[which]);
+    account->ledger->used[which] -= bytes;
+    account->share->used[which] -= bytes;
+}
+
+/* The connection does not hold them any more. */
+static void let_go(wd_tls_account *account, kind which, uint64_t bytes)
+{
+    WD_ASSERT(bytes <= account->held[which]);
+    account->held[which] -= bytes;
+    subtract(account, which, bytes);
 }
 
 /* --- accounts ------------------------------------------------------------------------ */
@@ -225,8 +249,8 @@ void wd_tls_account_close(wd_tls_account *account)
         at = &(*at)->next;
     *at = account->next;
     account->closed = true;
-    subtract(account, account->held);
-    account->held = 0;
+    let_go(account, REQUESTS, account->held[REQUESTS]);
+    let_go(account, REPLIES, account->held[REPLIES]);
     drop_account(account);
 }
 
@@ -236,30 +260,32 @@ static bool fits(uint64_t used, uint64_t bytes, uint64_t most)
     return used <= most && bytes <= most - used;
 }
 
+/* Under the lock. */
+static wd_tls_charge charge(wd_tls_account *account, kind which, uint64_t bytes)
+{
+    const wd_tls_ledger *ledger = account->ledger;
+
+    if (!fits(account->share->used[which], bytes, ledger->budget / WD_SHARES))
+        return WD_TLS_OVER_SHARE;
+    if (!fits(ledger->used[which], bytes, ledger->budget))
+        return WD_TLS_OVER_BUDGET;
+    add(account, which, bytes);
+    account->held[which] += bytes;
+    return WD_TLS_CHARGED;
+}
+
 wd_tls_charge wd_tls_account_charge(wd_tls_account *account, uint64_t bytes)
 {
-    wd_tls_ledger *ledger = account->ledger;
-    wd_tls_charge answer = WD_TLS_CHARGED;
-
-    lock(ledger);
-    if (!fits(account->share->used, bytes, ledger->budget / WD_SHARES)) {
-        answer = WD_TLS_OVER_SHARE;
-    } else if (!fits(ledger->used, bytes, ledger->budget)) {
-        answer = WD_TLS_OVER_BUDGET;
-    } else {
-        add(account, bytes);
-        account->held += bytes;
-    }
-    unlock(ledger);
+    lock(account->ledger);
+    wd_tls_charge answer = charge(account, REQUESTS, bytes);
+    unlock(account->ledger);
     return answer;
 }
 
 void wd_tls_account_give_back(wd_tls_account *account, uint64_t bytes)
 {
     lock(account->ledger);
-    WD_ASSERT(bytes <= account->held);
-    account->held -= bytes;
-    subtract(account, bytes);
+    let_go(account, REQUESTS, bytes);
     unlock(account->ledger);
 }
 
@@ -271,10 +297,10 @@ void wd_tls_account_take(wd_tls_account *account, uint64_t bytes)
         return;
     lock(account->ledger);
     if (account->closed) {
-        add(account, bytes);
+        add(account, REQUESTS, bytes);
     } else {
-        WD_ASSERT(bytes <= account->held);
-        account->held -= bytes;
+        WD_ASSERT(bytes <= account->held[REQUESTS]);
+        account->held[REQUESTS] -= bytes;
     }
     unlock(account->ledger);
 }
@@ -284,6 +310,32 @@ void wd_tls_account_release(wd_tls_account *account, uint64_t bytes)
     if (account == NULL)
         return;
     lock(account->ledger);
-    subtract(account, bytes);
+    subtract(account, REQUESTS, bytes);
+    unlock(account->ledger);
+}
+
+/* --- replies ------------------------------------------------------------------------- */
+
+/* To a connection that is gone NNG sends nothing, and frees the message at once. */
+wd_tls_charge wd_tls_account_charge_reply(wd_tls_account *account, uint64_t bytes)
+{
+    wd_tls_charge answer = WD_TLS_CHARGED;
+
+    if (account == NULL || bytes <= WD_FREE_REPLY_BYTES)
+        return answer;
+    lock(account->ledger);
+    if (!account->closed)
+        answer = charge(account, REPLIES, bytes);
+    unlock(account->ledger);
+    return answer;
+}
+
+void wd_tls_account_reply_gone(wd_tls_account *account, uint64_t bytes)
+{
+    if (account == NULL || bytes <= WD_FREE_REPLY_BYTES)
+        return;
+    lock(account->ledger);
+    if (bytes <= account->held[REPLIES]) /* else closed, or nobody had charged it */
+        let_go(account, REPLIES, bytes);
     unlock(account->ledger);
 }

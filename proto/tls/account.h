@@ -1,4 +1,4 @@
-/* account.h - whose request bytes are in memory: a budget for all, a share for each.
+/* account.h - whose requests and replies are in memory: a budget for all, a share for each.
  *
  * A connection's account is charged when a message announces its length, before NNG
  * allocates it. The bytes stay charged to the connection until the message's owner
@@ -8,6 +8,9 @@
  *     wd_tls_account_take(account, size);      the request is here
  *     nng_msg_free(request);
  *     wd_tls_account_release(account, size);
+ *
+ * A reply is charged before it is given to NNG, which keeps it until its peer has read
+ * enough: until then, or until the connection ends, it stays charged to the connection.
  *
  * Threads: any; the ledger keeps its lock private.
  * Owns:    a ledger lives as long as its last account. */
@@ -19,6 +22,8 @@
 #include "proto/c/cleanup.h"
 #include "proto/c/limits.h"
 #include "proto/c/status.h"
+
+#define WD_FREE_REPLY_BYTES 4096U /* not charged: the number of calls bounds them */
 
 typedef struct wd_tls_ledger wd_tls_ledger;
 typedef struct wd_tls_account wd_tls_account;
@@ -34,8 +39,10 @@ wd_tls_ledger *wd_tls_ledger_new(uint64_t budget_bytes);
 void wd_tls_ledger_free(wd_tls_ledger *ledger); /* NULL is fine */
 WD_DEFINE_AUTO(wd_tls_ledger, wd_tls_ledger_free)
 
-/* Charged now, to whomever. */
+/* Charged now, to whomever: of requests, and of replies that wait to be read. Each kind
+ * may take the whole budget. */
 uint64_t wd_tls_ledger_used(wd_tls_ledger *ledger);
+uint64_t wd_tls_ledger_replies(wd_tls_ledger *ledger);
 
 /* --- for the engine ------------------------------------------------------------------ */
 
@@ -69,5 +76,12 @@ void wd_tls_account_take(wd_tls_account *account, uint64_t bytes);
 
 /* And is freed. Once for each take. */
 void wd_tls_account_release(wd_tls_account *account, uint64_t bytes);
+
+/* A reply with a body of `bytes` is about to be sent. All or nothing. */
+WD_MUST_USE wd_tls_charge wd_tls_account_charge_reply(wd_tls_account *account,
+                                                      uint64_t bytes);
+
+/* The engine: TLS has taken the whole of it. Or it was never given to NNG. */
+void wd_tls_account_reply_gone(wd_tls_account *account, uint64_t bytes);
 
 #endif

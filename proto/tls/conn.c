@@ -20,23 +20,17 @@ static bool is_mapped(const nng_sockaddr *sa)
 static void name_peer(nng_tls_engine_conn *c)
 {
     nng_sockaddr sa;
-    char host[INET6_ADDRSTRLEN] = "";
 
     if (nng_stream_get_addr((nng_stream *)c->tls, NNG_OPT_REMADDR, &sa) != 0)
         return;
     if (sa.s_family == NNG_AF_INET) {
         memcpy(c->link.host, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
         memcpy(c->link.host + 12, &sa.s_in.sa_addr, 4);
-        (void)inet_ntop(AF_INET, &sa.s_in.sa_addr, host, sizeof host);
-        (void)snprintf(c->address, sizeof c->address, "%s:%u", host,
-                       (unsigned)ntohs(sa.s_in.sa_port));
     } else if (sa.s_family == NNG_AF_INET6) {
         /* Whoever has one IPv6 address has its whole /64. */
         memcpy(c->link.host, sa.s_in6.sa_addr, is_mapped(&sa) ? 16 : 8);
-        (void)inet_ntop(AF_INET6, sa.s_in6.sa_addr, host, sizeof host);
-        (void)snprintf(c->address, sizeof c->address, "[%s]:%u", host,
-                       (unsigned)ntohs(sa.s_in6.sa_port));
     }
+    wd_tls_format_address(&sa, c->address);
 }
 
 static int begin_tls(nng_tls_engine_conn *c, const mbedtls_ssl_config *conf,

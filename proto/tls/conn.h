@@ -64,13 +64,15 @@ struct nng_tls_engine_conn {
     wd_conn_link link;
     atomic_int timed_out;           /* a wd_tls_cause that the sweeper found; NONE */
     atomic_int_fast64_t stalled_ms; /* monotonic, since when sending is stuck; 0: not */
+    uint64_t drained;               /* bytes sent since stalled_ms */
     atomic_uint_fast64_t bytes_read; /* application data */
     wd_frames in;                    /* accepted ones: where the stream stands */
     wd_tls_account *account;         /* NULL: no budget, or not yet open */
     uint64_t charged;                /* for the message that is coming in */
     uint64_t moved;                  /* bytes of it since frame_ms */
     atomic_int_fast64_t
-        frame_ms; /* monotonic, of its last progress; 0: none comes in */
+        frame_ms;   /* monotonic, of its last progress; 0: none comes in */
+    wd_frames sent; /* where the stream of what goes out stands */
     wd_coalesce out;
     size_t chunk;           /* of NNG's buffer, taken but not yet answered for */
     bool chunk_taken, held; /* held: a client's greeting waits for the server's */
@@ -106,6 +108,13 @@ int wd_conn_again(nng_tls_engine_conn *c);
 /* conn_budget.c: `n` bytes at `data` have been read from an accepted connection. 0, or
  * the error to answer instead of handing them on. */
 int wd_conn_account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n);
+
+/* NNG need not keep these `n` bytes any longer. */
+void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n);
+
+/* The peer takes `n` bytes more of what waits for it, or none. */
+void wd_conn_note_drained(nng_tls_engine_conn *c, size_t n);
+void wd_conn_note_stuck(nng_tls_engine_conn *c);
 
 /* conn_io.c */
 int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size);

@@ -91,3 +91,39 @@ int wd_conn_account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
     note_progress(c, n);
     return 0;
 }
+
+/* --- what goes out ------------------------------------------------------------------- */
+
+void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
+{
+    wd_frame_event event;
+    size_t at = 0;
+
+    do {
+        at += wd_frames_take(&c->sent, data + at, n - at, &event);
+        if (event == WD_FRAME_END)
+            wd_tls_account_reply_gone(c->account,
+                                      c->sent.length - (uint64_t)c->sent.words * 4);
+    } while (event != WD_FRAME_MORE);
+    if (!wd_frames_inside(&c->sent) && atomic_load(&c->stalled_ms) != 0)
+        atomic_store(&c->stalled_ms, 0);
+}
+
+/* Within a message a few bytes now and then are not enough: who takes them so slowly
+ * keeps the whole of it in memory. */
+void wd_conn_note_drained(nng_tls_engine_conn *c, size_t n)
+{
+    c->drained += n;
+    if (wd_frames_inside(&c->sent) && c->drained < PROGRESS_BYTES)
+        return;
+    c->drained = 0;
+    atomic_store(&c->stalled_ms, 0);
+}
+
+void wd_conn_note_stuck(nng_tls_engine_conn *c)
+{
+    if (atomic_load(&c->stalled_ms) != 0)
+        return;
+    c->drained = 0;
+    atomic_store(&c->stalled_ms, wd_now_ms());
+}

@@ -17,11 +17,10 @@ static int write_ring(void *arg, const unsigned char *data, size_t size)
 
     switch (nng_tls_engine_send(c->tls, data, &n)) {
     case 0:
-        atomic_store(&c->stalled_ms, 0);
+        wd_conn_note_drained(c, n);
         return (int)n;
     case NNG_EAGAIN:
-        if (atomic_load(&c->stalled_ms) == 0)
-            atomic_store(&c->stalled_ms, wd_now_ms());
+        wd_conn_note_stuck(c);
         return MBEDTLS_ERR_SSL_WANT_WRITE;
     default:
         return MBEDTLS_ERR_NET_SEND_FAILED;
@@ -102,6 +101,7 @@ static int send_coalesced(nng_tls_engine_conn *c, const uint8_t *data, size_t *s
     }
     *size = c->chunk;
     c->chunk_taken = false;
+    wd_conn_account_sent(c, data, c->chunk);
     return 0;
 }
 

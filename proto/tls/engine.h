@@ -114,8 +114,11 @@ void wd_tls_binding_stats(wd_tls_binding *binding, wd_tls_stats *ret);
 
 /* Where this pipe's messages are charged; the caller's reference. Call it at
  * NNG_PIPE_EV_ADD_PRE; then, for each message received from the pipe, _take and, once it
- * is freed, _release. NULL: there is no budget, or the pipe is gone. */
+ * is freed, _release; for each that is sent, _charge_reply. NULL: there is no budget, or the pipe is gone. */
 wd_tls_account *wd_tls_pipe_account(wd_tls_binding *binding, nng_pipe pipe);
+
+/* "192.0.2.7:40112", "[::1]:40112"; "?" for an address of another kind. */
+void wd_tls_format_address(const nng_sockaddr *addr, char text[WD_TLS_ADDR_CHARS]);
 
 /* Whose pipe this is. Call it at NNG_PIPE_EV_ADD_PRE and keep the answer: once the pipe
  * is gone NNG knows nothing. Never from a callback of this header.

@@ -1,6 +1,8 @@
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <mbedtls/base64.h>
 #include <mbedtls/x509_crt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,4 +193,21 @@ wd_tls_account *wd_tls_pipe_account(wd_tls_binding *binding, nng_pipe pipe)
         account = wd_tls_account_find(binding->ledger, strtoull(number, NULL, 10));
     free_names(names);
     return account;
+}
+
+void wd_tls_format_address(const nng_sockaddr *addr, char text[WD_TLS_ADDR_CHARS])
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (addr->s_family == NNG_AF_INET) {
+        (void)inet_ntop(AF_INET, &addr->s_in.sa_addr, host, sizeof host);
+        (void)snprintf(text, WD_TLS_ADDR_CHARS, "%s:%u", host,
+                       (unsigned)ntohs(addr->s_in.sa_port));
+    } else if (addr->s_family == NNG_AF_INET6) {
+        (void)inet_ntop(AF_INET6, addr->s_in6.sa_addr, host, sizeof host);
+        (void)snprintf(text, WD_TLS_ADDR_CHARS, "[%s]:%u", host,
+                       (unsigned)ntohs(addr->s_in6.sa_port));
+    } else {
+        (void)snprintf(text, WD_TLS_ADDR_CHARS, "?");
+    }
 }

@@ -35,17 +35,25 @@ def call_id(at_ms: int | None = None) -> bytes:
 class RawClient:
     """One connection of a profile."""
 
-    def __init__(self, profile: Path, *, token: str | None = None) -> None:
+    def __init__(
+        self, profile: Path, *, token: str | None = None, window: int = 0
+    ) -> None:
+        """`window`: bytes that its system takes before they are read; 0: as many as
+        it likes."""
         self.token = (profile / "token").read_text().strip() if token is None else token
         host, port = (profile / "server").read_text().split()[0].rsplit(":", 1)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(profile / "ca.pem")
         context.load_cert_chain(profile / "cert.pem", profile / "key.pem")
-        plain = socket.create_connection((host, int(port)), PATIENCE_S)
+        plain = socket.socket()
+        if window:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+        plain.settimeout(PATIENCE_S)
+        plain.connect((host, int(port)))
         self._socket = context.wrap_socket(plain)
         self._socket.sendall(GREETING)
-        assert self._read(len(ANSWER)) == ANSWER
+        assert self.read_bytes(len(ANSWER)) == ANSWER
         self._last = 0
 
     def __enter__(self) -> RawClient:
@@ -91,10 +99,13 @@ class RawClient:
 
     def receive(self) -> tuple[int, Reply]:
         """The next reply, and the number of its request."""
-        size = struct.unpack(">Q", self._read(8))[0]
-        body = self._read(size)
+        body = self.read_bytes(self.read_length())
         number = struct.unpack(">I", body[:4])[0] & 0x7FFFFFFF
         return number, Reply.FromString(body[4:])
+
+    def read_length(self) -> int:
+        """The length of the next reply with its number, and none of it."""
+        return int(struct.unpack(">Q", self.read_bytes(8))[0])
 
     def ask(self, request: Request | bytes) -> Reply:
         """Send one request and wait for its reply."""
@@ -108,11 +119,12 @@ class RawClient:
         """Ask, with an envelope made here."""
         return self.ask(self.request(method, **{"payload": payload, **fields}))
 
-    def _read(self, size: int) -> bytes:
-        data = b""
+    def read_bytes(self, size: int) -> bytes:
+        """So many, whatever they are."""
+        data = bytearray()
         while len(data) < size:
             piece = self._socket.recv(size - len(data))
             if not piece:
                 raise ConnectionError("the gate closed the connection")
             data += piece
-        return data
+        return bytes(data)

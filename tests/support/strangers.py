@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.support.calls import HEALTH, rows
 from tests.support.gate import Gate
 from tests.support.raw_client import RawClient
+from tests.support.stub_gate import StubGate
 
 
 def allow_descriptors() -> None:
@@ -95,7 +96,7 @@ def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def counted(gate: Gate, event: str, reasons: Collection[str]) -> int:
+def counted(gate: Gate | StubGate, event: str, reasons: Collection[str]) -> int:
     """How many refusals for one of these reasons the trail tells of."""
     total = 0
     for line in rows(gate.home, "--event", event):
@@ -107,7 +108,7 @@ def counted(gate: Gate, event: str, reasons: Collection[str]) -> int:
     return total
 
 
-def wait_counted(gate: Gate, event: str, least: int, *reasons: str) -> int:
+def wait_counted(gate: Gate | StubGate, event: str, least: int, *reasons: str) -> int:
     """Wait (20 s at most) until the trail tells of so many; how many it tells of."""
     until = time.monotonic() + 20
     while (seen := counted(gate, event, reasons)) < least and time.monotonic() < until:

@@ -74,13 +74,14 @@ static void end(wd_stub *stub, const held *job, Warded__Exec__V1__Done__Cause ca
     say_done(stub, &done);
 }
 
-static void end_at_once(wd_stub *stub, const Warded__Exec__V1__Run *run)
+static void end_with(wd_stub *stub, const Warded__Exec__V1__Run *run,
+                     ProtobufCBinaryData output)
 {
     Warded__Exec__V1__Output out = WARDED__EXEC__V1__OUTPUT__INIT;
     Warded__Exec__V1__Done done = WARDED__EXEC__V1__DONE__INIT;
 
-    out.data = run->code;
-    out.original_bytes = out.head_bytes = run->code.len;
+    out.data = output;
+    out.original_bytes = out.head_bytes = output.len;
     done.job_id = run->job_id;
     done.outcome = WARDED__EXEC__V1__DONE__OUTCOME__ENDED;
     done.out = &out;
@@ -123,6 +124,21 @@ static bool word_path(const Warded__Exec__V1__Run *run, const char *word,
     return true;
 }
 
+static bool end_big(wd_stub *stub, const Warded__Exec__V1__Run *run)
+{
+    char digits[256];
+
+    if (!word_path(run, "big ", digits))
+        return false;
+    ProtobufCBinaryData output = {strtoul(digits, NULL, 10), NULL};
+    output.data = malloc(output.len + 1);
+    WD_ASSERT(output.data != NULL);
+    memset(output.data, 'x', output.len);
+    end_with(stub, run, output);
+    free(output.data);
+    return true;
+}
+
 static void touch(const Warded__Exec__V1__Run *run)
 {
     char path[256];
@@ -154,10 +170,12 @@ static void hear_run(wd_stub *stub, const Warded__Exec__V1__Run *run)
         take(stub, run, is(run, "hold"));
         return;
     }
+    if (end_big(stub, run))
+        return;
     if (!is(run, "fail")) {
         touch(run);
         note(run);
-        end_at_once(stub, run);
+        end_with(stub, run, run->code);
         return;
     }
     Warded__Exec__V1__Done done = WARDED__EXEC__V1__DONE__INIT;

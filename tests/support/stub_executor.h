@@ -5,6 +5,7 @@
  *     fail     the sandbox could not be made
  *     touch P  makes the file P and ends at once
  *     note P   puts the code's other lines at the end of the file P and ends at once
+ *     big N    ends at once; its output is N letters
  *     else     ends at once; its output is the code
  *
  * Threads: one.  Owns: its end of the job socket. */

@@ -1,4 +1,4 @@
-/* Whose request bytes are in memory. */
+/* Whose requests and replies are in memory. */
 #include <stdbool.h>
 
 #include "check.h"
@@ -114,6 +114,77 @@ static void what_is_taken_late_is_charged_again(void **state)
     assert_int_equal(wd_tls_ledger_used(ledger), 0);
 }
 
+enum { FREE = WD_FREE_REPLY_BYTES, ROOM = 40 * FREE, PART = ROOM / WD_SHARES };
+
+static void a_reply_is_charged_until_its_connection_has_taken_it(void **state)
+{
+    static const struct {
+        uint64_t bytes, charged;
+        wd_tls_charge answer;
+    } cases[] = {{0, 0, WD_TLS_CHARGED},
+                 {FREE, 0, WD_TLS_CHARGED},
+                 {FREE + 1, FREE + 1, WD_TLS_CHARGED},
+                 {PART, PART, WD_TLS_CHARGED},
+                 {PART + 1, 0, WD_TLS_OVER_SHARE},
+                 {UINT64_MAX, 0, WD_TLS_OVER_SHARE}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(ROOM);
+        wd_tls_account *account = wd_tls_account_open(ledger, "a");
+        for (int close = 0; close < 2; close++) {
+            assert_int_equal(wd_tls_account_charge_reply(account, cases[i].bytes),
+                             cases[i].answer);
+            assert_int_equal(wd_tls_ledger_replies(ledger), cases[i].charged);
+            if (close)
+                wd_tls_account_close(account);
+            else
+                wd_tls_account_reply_gone(account, cases[i].bytes);
+            assert_int_equal(wd_tls_ledger_replies(ledger), 0);
+        }
+    }
+}
+
+static void replies_fill_their_budget_and_leave_that_of_requests(void **state)
+{
+    WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(ROOM);
+    wd_tls_account *accounts[5];
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        accounts[i] = wd_tls_account_open(ledger, names[i]);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(wd_tls_account_charge_reply(accounts[i], PART),
+                         WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge_reply(accounts[4], FREE + 1),
+                     WD_TLS_OVER_BUDGET);
+    assert_int_equal(wd_tls_account_charge_reply(accounts[4], FREE), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge(accounts[0], PART), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_ledger_used(ledger), PART);
+    for (size_t i = 0; i < 5; i++)
+        wd_tls_account_close(accounts[i]);
+    assert_int_equal(wd_tls_ledger_replies(ledger), 0);
+    assert_int_equal(wd_tls_ledger_used(ledger), 0);
+}
+
+/* Its connection has ended before, or nobody has charged it: nothing is given back. */
+static void a_reply_that_is_not_charged_gives_nothing_back(void **state)
+{
+    WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(ROOM);
+    wd_tls_account *other = wd_tls_account_open(ledger, "a");
+    wd_tls_account *account = wd_tls_account_open(ledger, "a");
+    WD_AUTO(wd_tls_account) *mine = wd_tls_account_ref(account);
+
+    (void)state;
+    assert_int_equal(wd_tls_account_charge_reply(other, PART), WD_TLS_CHARGED);
+    wd_tls_account_reply_gone(mine, PART);
+    wd_tls_account_close(account);
+    assert_int_equal(wd_tls_account_charge_reply(mine, UINT64_MAX), WD_TLS_CHARGED);
+    wd_tls_account_reply_gone(mine, PART);
+    assert_int_equal(wd_tls_ledger_replies(ledger), PART);
+    wd_tls_account_close(other);
+}
+
 static void no_budget_asks_nothing(void **state)
 {
     (void)state;
@@ -121,6 +192,8 @@ static void no_budget_asks_nothing(void **state)
     assert_null(wd_tls_account_ref(NULL));
     wd_tls_account_take(NULL, 1);
     wd_tls_account_release(NULL, 1);
+    assert_int_equal(wd_tls_account_charge_reply(NULL, UINT64_MAX), WD_TLS_CHARGED);
+    wd_tls_account_reply_gone(NULL, UINT64_MAX);
     wd_tls_account_close(NULL);
     wd_tls_account_free(NULL);
     wd_tls_ledger_free(NULL);
@@ -145,6 +218,9 @@ int main(void)
         cmocka_unit_test(the_budget_holds_to_the_byte),
         cmocka_unit_test(what_was_taken_outlives_its_connection),
         cmocka_unit_test(what_is_taken_late_is_charged_again),
+        cmocka_unit_test(a_reply_is_charged_until_its_connection_has_taken_it),
+        cmocka_unit_test(replies_fill_their_budget_and_leave_that_of_requests),
+        cmocka_unit_test(a_reply_that_is_not_charged_gives_nothing_back),
         cmocka_unit_test(no_budget_asks_nothing),
         cmocka_unit_test(a_ledger_lives_as_long_as_its_last_account),
     };

@@ -1,6 +1,7 @@
 /* Peers that take a place and do nothing with it. Limits are short here; the real 5 s
  * and 10 s are waited for in tests/integration/test_tls_engine.py. */
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -95,32 +96,79 @@ static void claim_04_connections_without_a_greeting_are_closed(void **state)
     gate_stop(&g);
 }
 
-/* One asks for 8 MiB and reads none of it. */
-static void a_peer_that_does_not_read_is_closed(void **state)
+/* One asks, and is being sent 8 MiB. */
+static void send_much(gate_fixture *g, raw_peer *peer)
 {
     enum { BIG = 8 << 20 };
     static const uint8_t ask[] = "\0SP\0\0\x30\0\0"
                                  "\0\0\0\0\0\0\0\x05\x80\0\0\x01x";
     wd_pem_pair pair;
-    wd_tls_reject reject;
+    nng_msg *msg = NULL;
+
+    good_issue(g->ca, TEST_CLIENT, &pair);
+    assert_int_equal(raw_connect(peer, g->port, &pair), 0);
+    wd_pem_pair_done(&pair);
+    raw_write(peer, ask, sizeof ask - 1);
+    assert_int_equal(nng_recvmsg(g->rep, &msg, 0), 0);
+    nng_msg_free(msg);
+    assert_int_equal(nng_msg_alloc(&msg, BIG), 0);
+    assert_int_equal(nng_sendmsg(g->rep, msg, 0), 0);
+}
+
+static void a_peer_that_does_not_read_is_closed(void **state)
+{
     gate_fixture g;
     raw_peer peer;
-    nng_msg *msg = NULL;
 
     (void)state;
     gate_start(&g, (wd_tls_options){.stall_ms = 300}, NULL);
-    good_issue(g.ca, TEST_CLIENT, &pair);
-    assert_int_equal(raw_connect(&peer, g.port, &pair), 0);
-    raw_write(&peer, ask, sizeof ask - 1);
-    assert_int_equal(nng_recvmsg(g.rep, &msg, 0), 0);
-    nng_msg_free(msg);
-    assert_int_equal(nng_msg_alloc(&msg, BIG), 0);
-    assert_int_equal(nng_sendmsg(g.rep, msg, 0), 0);
-    reject = log_wait_reject(&g.log, 1);
-    assert_int_equal(reject.cause, WD_TLS_SEND_STALLED);
+    send_much(&g, &peer);
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_SEND_STALLED);
     assert_true(tcp_wait_closed(peer.net.fd, 5000) >= 0);
     raw_close(&peer);
-    wd_pem_pair_done(&pair);
+    gate_stop(&g);
+}
+
+/* Every millisecond 64 bytes, from a small window, so that they are acknowledged often:
+ * sending goes on and on, but it would take minutes. */
+static void a_peer_that_reads_a_little_now_and_then_is_closed(void **state)
+{
+    const int window = 4096;
+    int64_t until_ms = wd_now_ms() + 20000;
+    uint8_t bytes[64];
+    gate_fixture g;
+    raw_peer peer;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.stall_ms = 1000}, NULL);
+    send_much(&g, &peer);
+    assert_int_equal(
+        setsockopt(peer.net.fd, SOL_SOCKET, SO_RCVBUF, &window, sizeof window), 0);
+    while (log_rejects(&g.log) == 0 && wd_now_ms() < until_ms) {
+        (void)recv(peer.net.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        nng_msleep(1);
+    }
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_SEND_STALLED);
+    raw_close(&peer);
+    gate_stop(&g);
+}
+
+static void a_peer_that_reads_all_stays(void **state)
+{
+    gate_fixture g;
+    raw_peer peer;
+    static uint8_t bytes[64 << 10];
+    size_t total = 0;
+    int n;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.stall_ms = 200}, NULL);
+    send_much(&g, &peer);
+    while ((n = raw_read(&peer, bytes, sizeof bytes, 5000)) > 0 && total < 8U << 20)
+        total += (size_t)n;
+    assert_int_equal(raw_read(&peer, bytes, sizeof bytes, 1000), -1); /* still there */
+    assert_int_equal(log_rejects(&g.log), 0);
+    raw_close(&peer);
     gate_stop(&g);
 }
 
@@ -211,6 +259,8 @@ int main(void)
         cmocka_unit_test(claim_04_many_half_open_ones_harm_nobody),
         cmocka_unit_test(claim_04_connections_without_a_greeting_are_closed),
         cmocka_unit_test(a_peer_that_does_not_read_is_closed),
+        cmocka_unit_test(a_peer_that_reads_a_little_now_and_then_is_closed),
+        cmocka_unit_test(a_peer_that_reads_all_stays),
         cmocka_unit_test(one_address_gets_so_many_half_open_ones),
         cmocka_unit_test(strangers_at_the_same_address_lock_nobody_out),
         cmocka_unit_test(those_who_leave_are_forgotten),
