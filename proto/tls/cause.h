@@ -27,9 +27,10 @@
     X(CA_CERTIFICATE, "ca_certificate", 43)                                            \
     X(WEAK_KEY, "weak_key", 43) /* not P-256, or a digest below SHA-256 */             \
     X(UNREADABLE, "unreadable_certificate", 42)                                        \
-    X(DENIED, "denied", 46)     /* on the deny list, or check_peer said no */          \
-    X(SLOT_UID, "slot_uid", 46) /* the peer's socket belongs to sandboxed code */      \
-    X(NO_OWNER, "no_owner", 46) /* a local address, and no socket of this host's */    \
+    X(HUGE_CHAIN, "huge_chain", 0) /* above mbedTLS's 16,384 bytes of a message */     \
+    X(DENIED, "denied", 46)        /* on the deny list, or check_peer said no */       \
+    X(SLOT_UID, "slot_uid", 46)    /* the peer's socket belongs to sandboxed code */   \
+    X(NO_OWNER, "no_owner", 46)    /* a local address, and no socket of this host's */ \
     X(PROTOCOL, "protocol", 0)                                                         \
     X(PEER_ALERT, "peer_alert", 0) /* the peer refused us */                           \
     X(DISCONNECTED, "disconnected", 0)                                                 \

@@ -109,6 +109,15 @@ static wd_tls_cause cause_of(int code)
     }
 }
 
+/* A message of the peer's certificates that mbedTLS has no room for. */
+static bool is_huge_chain(const nng_tls_engine_conn *c, int code)
+{
+    int state = c->ssl.MBEDTLS_PRIVATE(state);
+
+    return state == MBEDTLS_SSL_CLIENT_CERTIFICATE &&
+           code == MBEDTLS_ERR_SSL_BAD_INPUT_DATA;
+}
+
 /* mbedTLS keeps the record that it read last; an alert is its level, then its number. */
 static uint8_t alert_of(const nng_tls_engine_conn *c, int code)
 {
@@ -126,7 +135,8 @@ int wd_conn_fail_mbedtls(nng_tls_engine_conn *c, int code)
         return wd_conn_fail(c, c->judged, MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED,
                             c->why.msg);
     mbedtls_strerror(code, text, sizeof text);
-    return wd_conn_fail(c, cause_of(code), alert_of(c, code), text);
+    wd_tls_cause cause = is_huge_chain(c, code) ? WD_TLS_HUGE_CHAIN : cause_of(code);
+    return wd_conn_fail(c, cause, alert_of(c, code), text);
 }
 
 typedef union address {

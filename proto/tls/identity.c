@@ -20,6 +20,7 @@ enum {
     TAG_URI = 0x86,
     TAG_IP = 0x87,
     SERIAL_BYTES = 20,
+    MOST_OTHERS = 64, /* extensions that say nothing to us */
 };
 
 /* One reading. `cause` is what to say if it fails now. */
@@ -27,6 +28,8 @@ typedef struct reader {
     wd_identity *out;
     wd_tls_cause cause;
     bool san_seen;
+    wd_span others[MOST_OTHERS]; /* their names */
+    size_t n_others;
     wd_error *err;
 } reader;
 
@@ -129,8 +132,6 @@ static wd_status read_fact(reader *r, unsigned number, wd_span value)
 {
     wd_span text;
 
-    if (number == 0 || number > WD_FACT_COUNT)
-        return WD_OK; /* a later version's */
     if (r->out->fact[number][0] != '\0')
         return broken(r, WD_TLS_BAD_FACT, "a fact is there twice");
     if (!wd_der_take(&value, WD_DER_UTF8_STRING, &text) || value.size != 0)
@@ -146,9 +147,32 @@ static bool is(wd_span oid, const char *literal, size_t size)
     return oid.size == size && memcmp(oid.data, literal, size) == 0;
 }
 
-static wd_status read_extension(reader *r, wd_span extension)
+/* What mbedTLS does not know it would let come twice. */
+static wd_status read_other(reader *r, wd_span oid, wd_span value)
+{
+    if (!wd_der_valid(value))
+        return broken(r, WD_TLS_UNREADABLE, "an extension's value is not DER");
+    for (size_t i = 0; i < r->n_others; i++)
+        if (is(oid, (const char *)r->others[i].data, r->others[i].size))
+            return broken(r, WD_TLS_UNREADABLE, "an extension is there twice");
+    if (r->n_others == MOST_OTHERS)
+        return broken(r, WD_TLS_UNREADABLE, "more than 64 extensions");
+    r->others[r->n_others++] = oid;
+    return WD_OK;
+}
+
+/* One of our facts, or 0; those of a later version are none. */
+static unsigned fact_of(wd_span oid)
 {
     const size_t arc = WD_OID_SIZE(WD_OID_FACTS);
+
+    if (oid.size != arc + 1 || memcmp(oid.data, WD_OID_FACTS, arc) != 0)
+        return 0;
+    return oid.data[arc] <= WD_FACT_COUNT ? oid.data[arc] : 0;
+}
+
+static wd_status read_extension(reader *r, wd_span extension)
+{
     wd_span oid, critical, value;
 
     if (!wd_der_take(&extension, WD_DER_OID, &oid) ||
@@ -157,11 +181,9 @@ static wd_status read_extension(reader *r, wd_span extension)
         return broken(r, WD_TLS_UNREADABLE, "an extension is not DER");
     if (is(oid, WD_OID_SUBJECT_ALT_NAME, WD_OID_SIZE(WD_OID_SUBJECT_ALT_NAME)))
         return read_alt_names(r, value);
-    if (oid.size == arc + 1 && memcmp(oid.data, WD_OID_FACTS, arc) == 0)
-        return read_fact(r, oid.data[arc], value);
-    if (!wd_der_valid(value))
-        return broken(r, WD_TLS_UNREADABLE, "an extension's value is not DER");
-    return WD_OK;
+    if (fact_of(oid) != 0)
+        return read_fact(r, fact_of(oid), value);
+    return read_other(r, oid, value);
 }
 
 static wd_status read_extensions(reader *r, wd_span tbs)

@@ -13,6 +13,7 @@ TRAILING = der.extension(
 EMAIL = der.alternative_names((6, hostile.URI.encode()), (1, "\u00e9@x".encode()))
 REGISTERED = der.alternative_names((8, b"\x2a\x03"), (6, hostile.URI.encode()))
 MIXED_CASE = hostile.uri_name(hostile.URI.replace("owner", "Owner"))
+ODD = der.extension("2b06010401", b"\x05\0")  # of no meaning
 CA = hostile.basic(der.tlv(0x01, b"\xff"))
 
 # What is wrong, the extensions, and the cause on record.
@@ -22,6 +23,13 @@ FAULTS: dict[str, tuple[tuple[bytes, ...], str]] = {
     "an email that is not ASCII": ((*USUAL[:3], EMAIL), "bad_san"),
     "a registered id beside it": ((*USUAL[:3], REGISTERED), "bad_san"),
     "two SANs": ((*USUAL, SAN), "unreadable_certificate"),
+    "basic constraints twice": ((*USUAL, USUAL[0]), "unreadable_certificate"),
+    "purposes twice": ((*USUAL, USUAL[2]), "unreadable_certificate"),
+    "an unknown extension twice": ((*USUAL, ODD, ODD), "unreadable_certificate"),
+    "a later version's fact twice": (
+        (*USUAL, der.fact(99, "x"), der.fact(99, "y")),
+        "unreadable_certificate",
+    ),
     "a fact twice": ((*USUAL, der.fact(1, "bob")), "bad_fact"),
     "a CA": ((CA, *USUAL[1:]), "ca_certificate"),
     "key agreement": ((USUAL[0], hostile.usage(b"\x03\x08"), *USUAL[2:]), "bad_usage"),
