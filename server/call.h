@@ -74,7 +74,7 @@ typedef struct wd_call {
     /* set by policy */
     wd_budget *budget;               /* owned: the memory of all below */
     ProtobufCMessage *message;       /* the method's request, decoded */
-    uint8_t digest[WD_SHA256_BYTES]; /* HMAC of method and payload */
+    uint8_t digest[WD_SHA256_BYTES]; /* HMAC of method and payload; of audited calls */
     wd_pair *pairs;                  /* what goes on record */
     size_t n_pairs;
     void *plan; /* the service's own, made by its planner */

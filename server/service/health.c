@@ -43,21 +43,25 @@ static void set_problem(answer *a, const char *problem)
     a->reply.problem = a->problem;
 }
 
-static void fill(answer *a, const wd_gate *gate, const wd_link_ready *ready,
-                 const char *problem)
+static void set_facts(answer *a, const wd_gate *gate, const wd_link_ready *ready)
 {
     Warded__V1__HealthCheckReply *reply = &a->reply;
 
-    reply->status = WARDED__V1__HEALTH_CHECK_REPLY__STATUS__SERVING;
     reply->version = wd_pb_text(WD_VERSION);
     reply->gate = wd_pb_text(gate->uri);
     reply->in_flight = (uint32_t)wd_inflight_count(gate->inflight);
     reply->running = wd_link_running(gate->link);
     reply->uptime_ms = (uint64_t)(wd_clock_mono_ms(gate->clock) - gate->started_ms);
+    if (ready != NULL)
+        set_layers(a, ready->message);
+}
+
+static void set_status(answer *a, const wd_gate *gate, const wd_link_ready *ready,
+                       const char *problem)
+{
+    a->reply.status = WARDED__V1__HEALTH_CHECK_REPLY__STATUS__SERVING;
     if (ready == NULL)
         set_problem(a, problem);
-    else
-        set_layers(a, ready->message);
     if (wd_store_degraded(gate->store))
         set_problem(a, "the store is short of space, or its disk fails");
     if (atomic_load(&gate->draining))
@@ -68,10 +72,11 @@ static wd_step check(void *self, wd_call *call,
                      const Warded__V1__HealthCheckRequest *request, wd_error *err)
 {
     wd_gate *gate = call->gate;
-    answer a = {.reply = WARDED__V1__HEALTH_CHECK_REPLY__INIT};
+    answer a; /* the reply is set; the rest as far as it is used */
     char problem[PROBLEM_BYTES] = "";
 
     (void)self;
+    warded__v1__health_check_reply__init(&a.reply);
     if (request->padding.len > MOST_PADDING) {
         (void)wd_refuse(err, WD_REASON_FIELD_INVALID,
                         "padding has %zu bytes, at most %u", request->padding.len,
@@ -80,7 +85,9 @@ static wd_step check(void *self, wd_call *call,
     }
     a.reply.padding = request->padding;
     wd_link_ready *ready = wd_link_get_ready(gate->link, problem, sizeof(problem));
-    fill(&a, gate, ready, problem);
+    set_status(&a, gate, ready, problem);
+    if (!request->brief)
+        set_facts(&a, gate, ready);
     wd_status status = wd_warded_v1_health_reply_check(call, &a.reply, err);
     wd_link_ready_unref(gate->link, ready);
     return status == WD_OK ? WD_NEXT : WD_FAILED;

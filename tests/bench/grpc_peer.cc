@@ -184,6 +184,7 @@ int Ask(const std::string &dir, const std::string &port, int depth, double secon
     auto stub = Health::NewStub(channel);
     HealthCheckRequest request;
     request.set_padding(std::string(padding, '\0'));
+    request.set_brief(true);
     return depth == 1 ? Block(stub.get(), request, seconds)
                       : Queue(stub.get(), request, seconds, depth);
 }

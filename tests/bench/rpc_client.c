@@ -153,6 +153,7 @@ static bool pack_payload(bench *b, size_t padding)
     uint8_t *bytes = calloc(1, padding + 1);
     Warded__V1__HealthCheckRequest request = WARDED__V1__HEALTH_CHECK_REQUEST__INIT;
     request.padding = (ProtobufCBinaryData){.len = padding, .data = bytes};
+    request.brief = true;
     size_t size = warded__v1__health_check_request__get_packed_size(&request);
     bool ok = bytes != NULL && wd_buffer_reserve(&b->payload, size);
     if (ok)

@@ -34,6 +34,18 @@ def call(profile: Path, **kwargs: Any) -> Any:
         return stub.Check(v1.HealthCheckRequest(), timeout=20, **kwargs)
 
 
+def test_a_brief_health_reply_has_no_more_than_it_says(trainer: Path) -> None:
+    with warded.connect(trainer) as channel:
+        check = v1.HealthStub(channel).Check
+        brief = check(v1.HealthCheckRequest(brief=True, padding=b"123"))
+        whole = check(v1.HealthCheckRequest())
+    assert {field.name for field, _ in brief.ListFields()} == {"status", "padding"}
+    assert len(brief.padding) == 3
+    assert whole.status == brief.status == v1.HealthCheckReply.SERVING
+    assert whole.layers
+    assert whole.gate.startswith("spiffe://")
+
+
 def gate_ca(gate: Gate) -> Authority:
     """The CA that `warded init` made."""
     folder = gate.home.path / "state/ca"
