@@ -22,11 +22,16 @@ static size_t take_greeting(wd_coalesce *c, const uint8_t *data, size_t size)
     size_t n = gather(c, data, size, GREETING_BYTES - c->size);
 
     c->greeted = c->size == GREETING_BYTES;
+    c->whole = c->greeted ? c->size : 0;
     return n;
 }
 
-/* A message begins in an empty buffer, so its length always fits; but NNG may hand it
- * down in pieces. */
+static bool is_ended(const wd_coalesce *c)
+{
+    return c->length_seen == LENGTH_BYTES && c->left == 0;
+}
+
+/* NNG may hand it down in pieces, and the buffer may end inside it. */
 static size_t take_length(wd_coalesce *c, const uint8_t *data, size_t size)
 {
     size_t n = gather(c, data, size, (uint64_t)(LENGTH_BYTES - c->length_seen));
@@ -39,14 +44,10 @@ static size_t take_length(wd_coalesce *c, const uint8_t *data, size_t size)
     return n;
 }
 
-size_t wd_coalesce_take(wd_coalesce *c, const uint8_t *data, size_t size)
+static size_t take_message(wd_coalesce *c, const uint8_t *data, size_t size)
 {
     size_t n;
 
-    if (wd_coalesce_ready(c))
-        return 0;
-    if (!c->greeted)
-        return take_greeting(c, data, size);
     if (c->length_seen < LENGTH_BYTES)
         return take_length(c, data, size);
     n = gather(c, data, size, c->left);
@@ -54,23 +55,32 @@ size_t wd_coalesce_take(wd_coalesce *c, const uint8_t *data, size_t size)
     return n;
 }
 
-bool wd_coalesce_ready(const wd_coalesce *c)
+size_t wd_coalesce_take(wd_coalesce *c, const uint8_t *data, size_t size)
 {
-    if (c->size == 0)
-        return false;
-    if (c->size == WD_RECORD_BYTES)
-        return true;
-    if (c->length_seen == 0) /* between messages: only the greeting can be there */
-        return c->greeted;
-    return c->length_seen == LENGTH_BYTES && c->left == 0;
+    size_t n;
+
+    if (!c->greeted)
+        return take_greeting(c, data, size);
+    if (c->length_seen == 0 && c->whole > 0) /* the greeting: it goes alone */
+        return 0;
+    if (is_ended(c)) {
+        c->length_seen = 0;
+        c->length = 0;
+    }
+    n = take_message(c, data, size);
+    if (is_ended(c))
+        c->whole = c->size;
+    return n;
+}
+
+size_t wd_coalesce_ready(const wd_coalesce *c)
+{
+    return c->size == WD_RECORD_BYTES ? c->size : c->whole;
 }
 
 void wd_coalesce_drop(wd_coalesce *c, size_t n)
 {
     memmove(c->bytes, c->bytes + n, c->size - n);
     c->size -= n;
-    if (c->size == 0 && c->length_seen == LENGTH_BYTES && c->left == 0) {
-        c->length_seen = 0;
-        c->length = 0;
-    }
+    c->whole -= n < c->whole ? n : c->whole;
 }

@@ -2,7 +2,8 @@
  *
  * NNG hands a message down in pieces: 8 bytes of length, header, body. Each piece would
  * become a record. This follows the framing and gathers a whole message, or 16,320 bytes
- * of a long one, before anything is encrypted. It does no I/O.
+ * of a long one, before anything is encrypted; several, if the caller lets them wait for
+ * each other. It does no I/O.
  *
  * Private to proto/tls.  Threads: one at a time (NNG's lock of the connection).
  * Owns:    its buffer.  Source: docs/protocol.md for the framing. */
@@ -22,14 +23,16 @@ typedef struct wd_coalesce {
     uint64_t length; /* of the message, while it is being read */
     uint64_t left;   /* bytes of the message that are still to come */
     size_t size;     /* gathered */
+    size_t whole;    /* of these, up to the end of the last message that is whole */
     uint8_t bytes[WD_RECORD_BYTES];
 } wd_coalesce;
 
-/* Take bytes, at least one if size > 0 and the buffer is not ready. Returns how many. */
+/* Take bytes, at least one if size > 0 and there is room; none while the greeting has
+ * not been written. Stops at the end of a message. Returns how many. */
 size_t wd_coalesce_take(wd_coalesce *c, const uint8_t *data, size_t size);
 
-/* Is it time to write c->bytes[0..size)? */
-bool wd_coalesce_ready(const wd_coalesce *c);
+/* How many of c->bytes may be written: whole messages, or a full buffer. 0: none yet. */
+size_t wd_coalesce_ready(const wd_coalesce *c);
 
 /* `n` bytes of the buffer have been written. */
 void wd_coalesce_drop(wd_coalesce *c, size_t n);

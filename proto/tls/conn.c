@@ -119,7 +119,7 @@ void wd_conn_fini(nng_tls_engine_conn *c)
 
 void wd_conn_close(nng_tls_engine_conn *c)
 {
-    if (c->phase == WD_CONN_OPEN)
+    if (c->phase == WD_CONN_OPEN && wd_conn_flush(c) == 0)
         (void)mbedtls_ssl_close_notify(&c->ssl);
 }
 

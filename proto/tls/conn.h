@@ -74,6 +74,7 @@ struct nng_tls_engine_conn {
         frame_ms;   /* monotonic, of its last progress; 0: none comes in */
     wd_frames sent; /* where the stream of what goes out stands */
     wd_coalesce out;
+    size_t writing;         /* bytes of `out` in a record that could not leave yet */
     size_t chunk;           /* of NNG's buffer, taken but not yet answered for */
     bool chunk_taken, held; /* held: a client's greeting waits for the server's */
 };
@@ -119,6 +120,9 @@ void wd_conn_note_stuck(nng_tls_engine_conn *c);
 /* conn_io.c */
 int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size);
 int wd_conn_send(nng_tls_engine_conn *c, const uint8_t *data, size_t *size);
+
+/* Write the replies that wait for others to go with. 0, NNG_EAGAIN or a failure. */
+int wd_conn_flush(nng_tls_engine_conn *c);
 void wd_conn_set_bio(nng_tls_engine_conn *c);
 
 #endif

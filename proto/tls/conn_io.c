@@ -3,6 +3,9 @@
 
 #include "proto/tls/binding.h"
 
+/* Replies wait for each other up to this: what more of them saves is little. */
+#define HOLD_BYTES 4096U
+
 static bool want_io(int rv)
 {
     return rv == MBEDTLS_ERR_SSL_WANT_READ || rv == MBEDTLS_ERR_SSL_WANT_WRITE;
@@ -64,16 +67,34 @@ static int write_record(nng_tls_engine_conn *c, const uint8_t *data, size_t *siz
     return 0;
 }
 
+/* What is ready. After EAGAIN mbedTLS has a record of `writing` bytes, and answers for
+ * that many only when it is asked with as many again. */
 static int flush(nng_tls_engine_conn *c)
 {
-    while (wd_coalesce_ready(&c->out)) {
-        size_t n = c->out.size;
+    while (c->writing > 0 || wd_coalesce_ready(&c->out) > 0) {
+        if (c->writing == 0)
+            c->writing = wd_coalesce_ready(&c->out);
+        size_t n = c->writing;
         int rv = write_record(c, c->out.bytes, &n);
         if (rv != 0)
             return rv;
+        c->writing = 0;
         wd_coalesce_drop(&c->out, n);
     }
     return 0;
+}
+
+int wd_conn_flush(nng_tls_engine_conn *c)
+{
+    return c->binding != NULL && c->server ? flush(c) : 0;
+}
+
+/* A reply may wait for the next one while requests lie here that NNG has not taken yet:
+ * it takes them at once, and wd_conn_recv writes when there are none. */
+static bool may_wait(const nng_tls_engine_conn *c)
+{
+    return c->server && c->writing == 0 && c->out.size < HOLD_BYTES &&
+           mbedtls_ssl_get_bytes_avail(&c->ssl) > 0;
 }
 
 /* A client greets second: before the server has, it may still be refused, and then no
@@ -92,9 +113,9 @@ static int send_coalesced(nng_tls_engine_conn *c, const uint8_t *data, size_t *s
     if (!c->chunk_taken) {
         c->chunk = wd_coalesce_take(&c->out, data, *size);
         c->chunk_taken = true;
-        c->held = wd_coalesce_ready(&c->out) && must_wait(c);
+        c->held = wd_coalesce_ready(&c->out) > 0 && must_wait(c);
     }
-    if (!c->held) {
+    if (!c->held && !may_wait(c)) {
         rv = flush(c);
         if (rv != 0)
             return rv;
@@ -136,6 +157,16 @@ static int account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
     return rv == NNG_EAGAIN ? 0 : rv; /* what was read is NNG's all the same */
 }
 
+/* Nothing to read, now or ever again; replies that waited for others wait no more. */
+static int stop_reading(nng_tls_engine_conn *c, int rv)
+{
+    int flushed = wd_conn_flush(c);
+
+    if (!want_io(rv))
+        return wd_conn_fail_mbedtls(c, rv == 0 ? MBEDTLS_ERR_SSL_CONN_EOF : rv);
+    return flushed == 0 || flushed == NNG_EAGAIN ? wd_conn_again(c) : flushed;
+}
+
 int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size)
 {
     int rv = wd_conn_handshake(c);
@@ -145,10 +176,8 @@ int wd_conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size)
     do
         rv = mbedtls_ssl_read(&c->ssl, data, *size);
     while (rv == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET);
-    if (want_io(rv))
-        return wd_conn_again(c);
     if (rv <= 0)
-        return wd_conn_fail_mbedtls(c, rv == 0 ? MBEDTLS_ERR_SSL_CONN_EOF : rv);
+        return stop_reading(c, rv);
     *size = (size_t)rv;
     return account_read(c, data, (size_t)rv);
 }

@@ -12,6 +12,10 @@
  * data is read, and sends an alert that OpenSSL can read. A client sends nothing after
  * its Finished until the server has greeted it.
  *
+ * A message leaves as one TLS record. A server's replies to requests that came together
+ * share one, up to 4 KiB: a reply waits while further requests lie decrypted here, and
+ * they leave once REP has taken the last of them. So keep a receive posted always.
+ *
  * Threads: functions any. Callbacks run on NNG's threads or on the binding's sweeper,
  *          under NNG's lock of that one connection: they may only note and queue; they
  *          must not call NNG, nor wait.
