@@ -179,13 +179,26 @@ def check_what_is_unknown_is_kept(_: warded.Channel) -> None:
 
 
 def check_the_envelope_made_by_hand_is_protobufs(_: warded.Channel) -> None:
-    from warded._envelope import Request
+    from warded._envelope import encode_plain
 
     for size in (0, 1, 127, 128, 1 << 14, 1 << 21):
-        made = Request(b"i" * 16, 0, "/a.B/C", 1500, {}, b"p" * size)
-        read = v1.Request.FromString(made.encode("t" * 64))
+        made = encode_plain(b"i" * 16, "/a.B/C", 1500, "t" * 64, b"p" * size)
+        read = v1.Request.FromString(made)
         assert (read.version, read.call_id, read.token) == (1, b"i" * 16, "t" * 64)
         assert (read.method, read.timeout_ms) == ("/a.B/C", 1500)
+        assert read.payload == b"p" * size
+
+
+def check_the_reply_read_by_hand_is_protobufs(_: warded.Channel) -> None:
+    from warded._envelope import decode_plain
+
+    head = v1.AuditHead(seq=1 << 40, hash=b"h" * 32)
+    for size in (0, 1, 127, 128, 1 << 14, 1 << 21):
+        sent = v1.Reply(call_id=b"i" * 16, head=head, payload=b"p" * size, now_ms=7)
+        read = decode_plain(sent.SerializeToString())
+        assert read is not None
+        assert (read.call_id, read.now_ms) == (b"i" * 16, 7)
+        assert (read.head_seq, read.head_hash) == (1 << 40, b"h" * 32)
         assert read.payload == b"p" * size
 
 

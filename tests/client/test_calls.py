@@ -229,7 +229,7 @@ def test_an_interrupted_call_is_cancelled(start: Start, channel_of: ChannelOf) -
     gate = start(answer)
     with pytest.raises(KeyboardInterrupt):
         check(channel_of(gate))
-    gate.wait_for(lambda seen: len(seen.requests) == 2)
+    gate.wait_for(lambda seen: len(seen.requests) > 1)  # it may cancel twice
     assert gate.seen.requests[1].kind == v1.Request.CANCEL
     assert gate.seen.requests[1].call_id == gate.seen.requests[0].call_id
 

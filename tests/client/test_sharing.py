@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 import warded
-from hypothesis import given
-from hypothesis import strategies as st
-from warded import _callid, _envelope, v1
+from warded import _callid, v1
 
 from tests.client.fake_gate import FakeGate, answer_by_method
 
@@ -125,28 +123,6 @@ def test_the_connections_thread_costs_nothing_while_a_caller_waits(
     used = time.process_time()
     call.result()
     assert time.process_time() - used < 0.1  # it does not look every few ms
-
-
-@given(
-    method=st.text(max_size=300),
-    timeout_ms=st.integers(1, 1 << 40),
-    payload=st.binary(max_size=40_000),
-    token=st.text(max_size=200),
-)
-def test_an_envelope_written_by_hand_is_protobufs_own(
-    method: str, timeout_ms: int, payload: bytes, token: str
-) -> None:
-    call_id = _callid.make_call_id(1_700_000_000_000)
-    plain = _envelope.Request(call_id, 0, method, timeout_ms, {}, payload)
-    read = v1.Request.FromString(plain.encode(token))
-    assert read == v1.Request(
-        version=1,
-        call_id=call_id,
-        method=method,
-        timeout_ms=timeout_ms,
-        token=token,
-        payload=payload,
-    )
 
 
 def test_a_forked_child_makes_call_ids_of_its_own() -> None:

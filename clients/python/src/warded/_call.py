@@ -51,6 +51,9 @@ class Carrier(Protocol):
 class Keeper(Protocol):
     """Who looks after a call: its link."""
 
+    def start(self, call: Call[Any]) -> None:
+        """Send it, now or once there is a connection."""
+
     def cancel(self, call: Call[Any]) -> None:
         """Ask the gate to end it, or take it back if it was not sent."""
 
@@ -76,7 +79,7 @@ class Call(Generic[Out]):
         self._keeper = keeper
         self._clock = clock
         self._generation = _fork.registry.generation
-        self._deadline_ms = clock.mono_ms() + ask.timeout_ms
+        self.deadline_ms = clock.mono_ms() + ask.timeout_ms  # monotonic
         self._state = threading.Lock()
         self._ended = threading.Lock()  # held until the end
         self._ended.acquire()
@@ -166,11 +169,15 @@ class Call(Generic[Out]):
         """The call's UUID as the audit trail has it; empty until it is sent."""
         return format_call_id(self.id) if self.id else ""
 
-    # --- for the link
+    # --- for the method that made it, and the link
+
+    def start(self) -> None:
+        """Let it go; once."""
+        self._keeper.start(self)
 
     def remaining_ms(self) -> int:
         """Until the deadline; may be negative."""
-        return self._deadline_ms - self._clock.mono_ms()
+        return self.deadline_ms - self._clock.mono_ms()
 
     def wait(self, left_ms: int) -> None:
         """Block until it has ended, or for `left_ms`."""
@@ -179,7 +186,7 @@ class Call(Generic[Out]):
 
     def last_moment_ms(self) -> int:
         """When to stop waiting, on the monotonic clock."""
-        return self._deadline_ms + (GRACE_MS if self.sent else 0)
+        return self.deadline_ms + (GRACE_MS if self.sent else 0)
 
     def succeed(self, reply: Reply) -> None:
         """The gate answered OK."""

@@ -37,18 +37,18 @@ class GateClock:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead_ms: int | None = None  # gate's wall clock less our monotonic one
+        self._learnt_ms = 0
 
     def learn(self, now_ms: int) -> None:
         """A reply said what time it is."""
-        if now_ms > 0:
+        if now_ms > 0 and now_ms != self._learnt_ms:
+            self._learnt_ms = now_ms
             self._ahead_ms = now_ms - self._clock.mono_ms()
 
-    def now_ms(self) -> int:
-        """Unix milliseconds at the gate."""
+    def at(self, mono_ms: int) -> int:
+        """Unix milliseconds at the gate, when our monotonic clock says `mono_ms`."""
         ahead = self._ahead_ms
-        if ahead is None:
-            return self._clock.wall_ms()
-        return ahead + self._clock.mono_ms()
+        return self._clock.wall_ms() if ahead is None else ahead + mono_ms
 
 
 _random = random.Random()  # noqa: S311  # seeded by the system; ids are no secrets

@@ -27,7 +27,7 @@ from warded._wakeup import Wakeup
 from warded._wire import Answer, WireError
 from warded._witness import chain_name
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 17
 _FOREVER_MS = 1 << 62
 _GATHER = 8  # with fewer calls in flight a request leaves at once
 
@@ -56,6 +56,7 @@ class Connection:
         self._was_busy = False  # when answers last came
         self._outbox = Outbox(opened.tls, self._raw)
         self._readers = Readers(self._lock)
+        self._chunk = memoryview(bytearray(_CHUNK))
         self._poll = select.poll()  # of the caller that reads
         self._expiry_ms = _FOREVER_MS
         self._wakeup = Wakeup()
@@ -150,30 +151,32 @@ class Connection:
 
     def _note_expiry(self, call: Call[Any] | None) -> bool:
         """Whether the thread has to be woken because it would wait for too long."""
-        if call is None or call.last_moment_ms() >= self._expiry_ms:
+        if call is None:
             return False
-        self._expiry_ms = call.last_moment_ms()
+        last_ms = call.last_moment_ms()
+        if last_ms >= self._expiry_ms:
+            return False
+        self._expiry_ms = last_ms
         return True
 
     def _read(self, answers: list[tuple[Call[Any] | None, bytes]]) -> str:
         """Add the answers that have come; why the connection is dead, or nothing."""
         try:
-            data = self._raw.recv(_CHUNK)
+            size = self._raw.recv_into(self._chunk)
         except (BlockingIOError, InterruptedError):
             return ""
         except OSError as error:
             return error.strerror or str(error)
         self._was_busy = len(self._pending) >= _GATHER
         try:
-            for event in self._wire.receive(self._tls.decrypt(data)):
+            for event in self._wire.receive(self._tls.decrypt(self._chunk[:size])):
                 if isinstance(event, Answer):
-                    answers.append((self._pending[event.request_id], event.body))
-                    del self._pending[event.request_id]
+                    answers.append((self._pending.pop(event.request_id), event.body))
         except WireError as error:
             return f"it broke the protocol: {error}"
         if self._tls.failure is not None:
             return str(self._tls.failure)
-        return "" if data else "the gate closed the connection"
+        return "" if size else "the gate closed the connection"
 
     # --- without it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -66,8 +67,6 @@ class Request:
 
     def encode(self, token: str) -> bytes:
         """The envelope of a CALL."""
-        if not self.metadata and self.attempt == 0:
-            return self._encode_plain(token)
         message: Any = _rpc.Request(
             version=VERSION,
             call_id=self.call_id,
@@ -80,31 +79,37 @@ class Request:
         )
         return bytes(message.SerializeToString())
 
-    def _encode_plain(self, token: str) -> bytes:
-        """The bytes that protobuf would make, in a fifth of the time: nearly every call
-        has neither metadata nor a second attempt."""
-        secret, method = token.encode(), self.method.encode()
-        return b"".join(
-            (
-                _PLAIN_HEAD,
-                self.call_id,
-                b"\x22",  # 4, method
-                _varint(len(method)),
-                method,
-                b"\x28",  # 5, timeout_ms
-                _varint(self.timeout_ms),
-                b"\x32",  # 6, token
-                _varint(len(secret)),
-                secret,
-                b"\x4a",  # 9, payload
-                _varint(len(self.payload)),
-                self.payload,
-            )
-        )
+
+def encode_plain(
+    call_id: bytes, method: str, timeout_ms: int, token: str, payload: bytes
+) -> bytes:
+    """A CALL without metadata and of attempt 0, as nearly all are: the bytes that
+    protobuf would make, in a fraction of the time."""
+    middle = _middle(method, timeout_ms, token)
+    return b"".join((_PLAIN_HEAD, call_id, middle, _varint(len(payload)), payload))
 
 
 _PLAIN_HEAD = b"\x08\x01\x12\x10"  # 1, version: 1; 2, call_id: 16 bytes
 _ONE_BYTE = [bytes([value]) for value in range(0x80)]
+
+
+@lru_cache(maxsize=64)
+def _middle(method: str, timeout_ms: int, token: str) -> bytes:
+    """What many calls have in common."""
+    secret, path = token.encode(), method.encode()
+    return b"".join(
+        (
+            b"\x22",  # 4, method
+            _varint(len(path)),
+            path,
+            b"\x28",  # 5, timeout_ms
+            _varint(timeout_ms),
+            b"\x32",  # 6, token
+            _varint(len(secret)),
+            secret,
+            b"\x4a",  # 9, payload
+        )
+    )
 
 
 def _varint(value: int) -> bytes:
@@ -125,6 +130,82 @@ def encode_cancel(call_id: bytes, token: str) -> bytes:
 
 def decode_reply(body: bytes) -> Reply:
     """Read a reply envelope. Raises EnvelopeError."""
+    return decode_plain(body) or _decode_any(body)
+
+
+def decode_plain(body: bytes) -> Reply | None:
+    """A reply that ended well, without metadata, as a gate writes it: call id, head,
+    payload, time. What protobuf reads, in half the time; None: it may be another."""
+    if body[:2] != b"\x0a\x10" or body[18:19] != b"\x42" or len(body) < _PLAIN_BYTES:
+        return None
+    at = 20 + body[19]
+    head = _read_head(body[20:at])
+    payload = b""
+    if body[at : at + 1] == b"\x4a":
+        start, at = _read_length(body, at + 1)
+        payload = body[start:at]
+    now_ms = _read_time(body[at:])
+    if head is None or now_ms is None:
+        return None
+    return Reply(
+        body[2:18],
+        StatusCode.OK,
+        Reason.REASON_UNSPECIFIED,
+        "",
+        0,
+        {},
+        head[0],
+        head[1],
+        payload,
+        now_ms,
+    )
+
+
+_PLAIN_BYTES = 18 + 2 + 36 + 2  # call id, a head, a time
+
+
+@lru_cache(maxsize=16)
+def _read_head(head: bytes) -> tuple[int, bytes] | None:
+    """Sequence number and hash; None: not as a gate writes them."""
+    number, rest = head[1:-34], head[-34:]
+    if len(head) < 36 or head[0] != 0x08 or rest[:2] != b"\x12\x20":
+        return None
+    seq = _read_number(number)
+    return None if seq is None else (seq, rest[2:])
+
+
+@lru_cache(maxsize=16)  # a busy gate says the same thing many times a millisecond
+def _read_time(tail: bytes) -> int | None:
+    """The field that ends a reply, alone."""
+    return _read_number(tail[1:]) if tail[:1] == b"\x50" else None
+
+
+def _read_number(data: bytes) -> int | None:
+    """All of `data` as one varint of at most 63 bits; None: it is not."""
+    if not 1 <= len(data) <= 9 or data[-1] > 0x7F:
+        return None
+    value = 0
+    for place, byte in enumerate(data):
+        if byte < 0x80 and place < len(data) - 1:
+            return None
+        value |= (byte & 0x7F) << 7 * place
+    return value
+
+
+def _read_length(body: bytes, at: int) -> tuple[int, int]:
+    """Where the bytes begin and end whose length stands at `at`; the end is beyond that
+    of `body` when it does not."""
+    size = shift = 0
+    for place in range(at, min(at + 4, len(body))):
+        byte = body[place]
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return place + 1, place + 1 + size
+        shift += 7
+    return at, len(body) + 1
+
+
+def _decode_any(body: bytes) -> Reply:
     try:
         message: Any = _rpc.Reply.FromString(body)
     except (DecodeError, UnicodeDecodeError) as error:  # the latter: in pure Python

@@ -21,6 +21,7 @@ from warded._envelope import (
     Request,
     decode_reply,
     encode_cancel,
+    encode_plain,
 )
 from warded._open import Progress, open_first
 from warded._refusals import as_rpc_error, refuse_size, refuse_strange, take_back
@@ -59,12 +60,13 @@ class Link:
     def start(self, call: Call[Any]) -> None:
         """Send `call`, now or once there is a connection; never blocks for long."""
         while True:
-            connection = self._usable()
+            now_ms = self.clock.mono_ms()
+            connection = self._usable(now_ms)
             if connection is None:
                 connection = self._queue(call)
                 if connection is None:
                     return
-            if self._try_send(connection, call):
+            if self._try_send(connection, call, now_ms):
                 return
 
     def cancel(self, call: Call[Any]) -> None:
@@ -95,14 +97,13 @@ class Link:
         if self._witness is not None:
             self._witness.flush()
 
-    def _usable(self) -> Connection | None:
+    def _usable(self, now_ms: int) -> Connection | None:
         connection = self._connection
         if connection is None or connection.dead:
             return None
         if connection.retired:
             self._leave(connection)
             return None
-        now_ms = self.clock.mono_ms()
         if now_ms - self._looked_ms >= _LOOK_AT_FILES_MS:
             self._looked_ms = now_ms
             if self._profile.changed():
@@ -139,19 +140,19 @@ class Link:
         call.refuse(unreachable("the interpreter is exiting", Phase.CONNECT))
         return None
 
-    def _try_send(self, connection: Connection, call: Call[Any]) -> bool:
+    def _try_send(self, connection: Connection, call: Call[Any], now_ms: int) -> bool:
         """False: the connection was dead; nothing was sent."""
         if call.cancel_asked:
             take_back(call)
-        elif call.remaining_ms() <= 0:
+        elif call.deadline_ms <= now_ms:
             call.expire()
         if call.done():
             return True
-        call.id = make_call_id(self._gate_clock.now_ms())
+        call.id = make_call_id(self._gate_clock.at(now_ms))
         call.carrier = connection
         try:
-            token = self._read_token(may_be_old=connection.is_busy)
-            connection.send(_request(call).encode(token), call)
+            token = self._read_token(now_ms, may_be_old=connection.is_busy)
+            connection.send(_encode(call, token, call.deadline_ms - now_ms), call)
             if call.cancel_asked:
                 self._send_cancel(call)
         except NotSentError:
@@ -166,16 +167,16 @@ class Link:
         if call.carrier is None:
             return
         try:
-            call.carrier.send(encode_cancel(call.id, self._read_token()), None)
+            token = self._read_token(self.clock.mono_ms())
+            call.carrier.send(encode_cancel(call.id, token), None)
         except (NotSentError, RpcError):
             return  # the call's connection is gone, and the call with it
 
-    def _read_token(self, *, may_be_old: bool = False) -> str:
+    def _read_token(self, now_ms: int, *, may_be_old: bool = False) -> str:
         """The token; `may_be_old`: as it was a moment ago will do."""
         if self._token is not None:
             return self._token
         read_ms, token = self._last_token
-        now_ms = self.clock.mono_ms()
         if not may_be_old or now_ms - read_ms >= _TOKEN_AGE_MS:
             token = self._profile.token()
             self._last_token = (now_ms, token)
@@ -253,7 +254,7 @@ class Link:
             waiting, self._waiting = self._waiting, []
             closed = self._closed
         for call in waiting:
-            if not self._try_send(connection, call):
+            if not self._try_send(connection, call, self.clock.mono_ms()):
                 self.start(call)
         if closed:
             connection.retire()
@@ -280,12 +281,16 @@ class Link:
             call.expire()
 
 
-def _request(call: Call[Any]) -> Request:
-    return Request(
+def _encode(call: Call[Any], token: str, timeout_ms: int) -> bytes:
+    ask = call.ask
+    if not ask.metadata and call.attempt == 0:
+        return encode_plain(call.id, ask.path, timeout_ms, token, ask.payload)
+    request = Request(
         call_id=call.id,
         attempt=call.attempt,
-        method=call.ask.path,
-        timeout_ms=max(call.remaining_ms(), 1),
-        metadata=call.ask.metadata,
-        payload=call.ask.payload,
+        method=ask.path,
+        timeout_ms=timeout_ms,
+        metadata=ask.metadata,
+        payload=ask.payload,
     )
+    return request.encode(token)

@@ -9,6 +9,7 @@ from warded._envelope import invalid
 from warded.errors import RpcError
 
 DEFAULT_TIMEOUT_S = 30.0
+_DEFAULT_MS = int(DEFAULT_TIMEOUT_S * 1000)
 LONGEST_S = 86_400  # above every method's maximum
 
 
@@ -17,11 +18,12 @@ def read_timeout_ms(timeout: float | None) -> int:
 
     Raises InvalidCall: no number, not finite, or more than a day.
     """
-    seconds = DEFAULT_TIMEOUT_S if timeout is None else timeout
-    number = isinstance(seconds, (int, float, Real)) and not isinstance(seconds, bool)
-    if not number or not -math.inf < seconds <= LONGEST_S:
+    if timeout is None:
+        return _DEFAULT_MS
+    number = isinstance(timeout, (int, float, Real)) and not isinstance(timeout, bool)
+    if not number or not -math.inf < timeout <= LONGEST_S:
         raise bad_timeout(timeout)
-    return math.ceil(seconds * 1000)
+    return math.ceil(timeout * 1000)
 
 
 def bad_timeout(timeout: object) -> RpcError:

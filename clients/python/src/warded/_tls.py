@@ -7,8 +7,9 @@ caller's lock is never held across I/O.
 from __future__ import annotations
 
 import ssl
+from typing import Any
 
-_CHUNK = 1 << 18
+_RECORD = 1 << 14  # what OpenSSL gives at a time, at most
 
 
 class TlsClosedError(Exception):
@@ -23,6 +24,7 @@ class Tls:
         """Why nothing more will come: ssl.SSLError (an alert) or TlsClosedError."""
         self._in = ssl.MemoryBIO()
         self._out = ssl.MemoryBIO()
+        self._record = memoryview(bytearray(_RECORD))
         self._object = context.wrap_bio(
             self._in, self._out, server_hostname=server_name
         )
@@ -56,24 +58,25 @@ class Tls:
             view = view[self._object.write(view) :]
         return self._out.read()
 
-    def decrypt(self, data: bytes) -> bytes:
+    def decrypt(self, data: bytes | memoryview) -> bytes:
         """What the peer's bytes say; may be empty. How the stream ended: `failure`."""
+        read: Any = self._object.read  # into a buffer: then it returns a size
         self._in.write(data)
-        plain = bytearray()
+        parts = []
         while self.failure is None:
             try:
-                chunk = self._object.read(_CHUNK)
+                size = read(_RECORD, self._record)
             except ssl.SSLWantReadError:
                 break
             except ssl.SSLZeroReturnError:
-                chunk = b""
+                size = 0
             except ssl.SSLError as error:
                 self.failure = error
                 break
-            plain += chunk
-            if not chunk:
+            if size == 0:
                 self.failure = TlsClosedError("the peer closed the connection")
-        return bytes(plain)
+            parts.append(self._record[:size].tobytes())
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def alert_name(error: ssl.SSLError) -> str:

@@ -17,6 +17,7 @@ _PEER_GREETING = b"\0SP\0\0\x31\0\0"  # the gate is REP
 _SLACK_BYTES = 64 << 10  # a gate may be set a little above the default
 _TOP_BIT = 0x80000000
 _LENGTH = struct.Struct(">Q")
+_ID = struct.Struct(">I")
 _HEADER = struct.Struct(">QI")
 _ID_BYTES = 4
 
@@ -84,13 +85,17 @@ class Wire:
 
         Raises WireError: wrong greeting, absurd length, no request id.
         """
-        self._buffer += data
         events: list[Event] = []
+        if self._greeted and not self._buffer:  # no need to gather, nearly always
+            at = self._take_frames(data, events)
+            self._buffer += data[at:]
+            return events
+        self._buffer += data
         if not self._greeted:
             if not self._take_greeting():
                 return events
             events.append(Greeted())
-        self._take_frames(events)
+        del self._buffer[: self._take_frames(self._buffer, events)]
         return events
 
     def _next_id(self) -> int:
@@ -110,32 +115,28 @@ class Wire:
         self._greeted = True
         return True
 
-    def _take_frames(self, events: list[Event]) -> None:
-        """Every frame that is whole; what remains is kept."""
-        buffer = self._buffer
+    def _take_frames(self, data: bytes | bytearray, events: list[Event]) -> int:
+        """Every frame that is whole; how many bytes they are."""
+        outstanding = self._outstanding
         most = self._frame_bytes + _SLACK_BYTES + _ID_BYTES
+        size = len(data)
         at = 0
-        while len(buffer) - at >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(buffer, at)
+        while size - at >= 8:
+            (length,) = _LENGTH.unpack_from(data, at)
             if not _ID_BYTES <= length <= most:
                 raise WireError(f"a frame of {length} bytes; allowed are 4 to {most}")
-            end = at + _LENGTH.size + length
-            if len(buffer) < end:
+            end = at + 8 + length
+            if size < end:
                 break
-            answer = self._match(bytes(buffer[at + _LENGTH.size : end]))
-            if answer is not None:
-                events.append(answer)
+            (request_id,) = _ID.unpack_from(data, at + 8)
+            if request_id in outstanding:
+                outstanding.discard(request_id)
+                events.append(Answer(request_id, bytes(data[at + 12 : end])))
+            elif not request_id & _TOP_BIT:
+                raise WireError(f"request id {request_id:#010x} lacks the top bit")
+            # else it is late: nobody waits for it any more
             at = end
-        del buffer[:at]
-
-    def _match(self, body: bytes) -> Answer | None:
-        request_id = int.from_bytes(body[:_ID_BYTES], "big")
-        if not request_id & _TOP_BIT:
-            raise WireError(f"request id {request_id:#010x} lacks the top bit")
-        if request_id not in self._outstanding:
-            return None  # late: nobody waits for it any more
-        self._outstanding.discard(request_id)
-        return Answer(request_id, body[_ID_BYTES:])
+        return at
 
 
 def check_size(size: int, limit: int = FRAME_BYTES) -> None:

@@ -98,8 +98,8 @@ class UnaryUnary(Generic[In, Out]):
         `wait_for_ready`: keep trying to connect until the deadline.
         Raises RpcError.
         """
-        call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
-        return _await(call)
+        call = self._make(request, timeout, metadata, wait_for_ready)
+        return _run(call)
 
     def with_call(
         self,
@@ -110,8 +110,8 @@ class UnaryUnary(Generic[In, Out]):
         wait_for_ready: bool = False,
     ) -> tuple[Out, Call[Out]]:
         """As calling it, but gives the reply and the call."""
-        call = self.future(request, timeout, metadata, wait_for_ready=wait_for_ready)
-        return _await(call), call
+        call = self._make(request, timeout, metadata, wait_for_ready)
+        return _run(call), call
 
     def future(
         self,
@@ -125,20 +125,25 @@ class UnaryUnary(Generic[In, Out]):
 
         Raises InvalidCall for arguments that no gate would take, ProfileError.
         """
+        call = self._make(request, timeout, metadata, wait_for_ready)
+        call.start()
+        return call
+
+    def _make(
+        self, request: In, timeout: float | None, metadata: Metadata, patient: bool
+    ) -> Call[Out]:
         if not isinstance(request, self.request):
             raise TypeError(f"{self.path} takes a {self.request.__name__}")
         ask = Ask(
-            path=self.path,
-            payload=_encode(self.path, request),
-            read_reply=self.reply.FromString,
-            timeout_ms=read_timeout_ms(timeout),
-            metadata=read_metadata(metadata),
-            wait_for_ready=wait_for_ready,
+            self.path,
+            _encode(self.path, request),
+            self.reply.FromString,
+            read_timeout_ms(timeout),
+            {} if metadata is None else read_metadata(metadata),
+            patient,
         )
         link = links.find(self.channel.spec)
-        call: Call[Out] = Call(ask, link, link.clock)
-        link.start(call)
-        return call
+        return Call(ask, link, link.clock)
 
 
 def connect(
@@ -166,8 +171,9 @@ def connect(
     return Channel(str(checked.path), token)
 
 
-def _await(call: Call[Out]) -> Out:
+def _run(call: Call[Out]) -> Out:
     try:
+        call.start()
         return call.result()
     except KeyboardInterrupt:
         call.cancel()  # what it started has no reader any more
