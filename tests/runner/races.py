@@ -35,6 +35,7 @@ UNITS = (
     "tls_doors",
     "tls_engine",
     "tls_limits",
+    "tls_together",
 )
 # Files of tests/integration whose gate is the stub one, with real NNG.
 GATES = ("test_gate_calls", "test_gate_record", "test_gate_parked", "test_c_client")
