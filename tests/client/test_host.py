@@ -135,7 +135,8 @@ PASSES = [
     ("by a glob", with_facts(creator="bob"), "gate spiffe://warded.test/**/gate/*"),
     ("image and pool", with_facts(image="sha256:aa", pool="gpu"),
      "adopt own\nimage sha256:aa\npool cpu\npool gpu"),
-    ("an unknown fact", dataclasses.replace(Leaf(), raw_facts=[(99, b"?")]), None),
+    ("an unknown fact",
+     dataclasses.replace(Leaf(), raw_facts=[(99, b"\x0c\x01?")]), None),
 ]  # fmt: skip
 
 
