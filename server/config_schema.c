@@ -12,7 +12,7 @@
 static cyaml_schema_value_t text_value(void)
 {
     return (cyaml_schema_value_t){
-        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags */
+        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): a set */
         CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, WD_YAML_VALUE_BYTES)};
 }
 
@@ -22,7 +22,7 @@ static cyaml_schema_value_t list_value(wd_schema *y, cyaml_schema_value_t entry)
     *kept = entry;
     return (cyaml_schema_value_t){
         .type = CYAML_SEQUENCE,
-        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags */
+        /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): a set */
         .flags = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
         .data_size = kept->data_size,
         .sequence = {kept, 1, WD_YAML_LIST_ENTRIES}};

@@ -9,8 +9,8 @@
 
 #define LOG_SETUP(format, threshold) ((unsigned)(format) << 8 | (unsigned)(threshold))
 
-/* Form and threshold in one word, so that a reload is seen whole. */
-/* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables) */
+/* Form and threshold in one word, so that a reload is seen whole.
+ * NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables) */
 static atomic_uint log_setup = LOG_SETUP(WD_LOG_TEXT, WD_LOG_INFO);
 
 static const struct {

@@ -12,6 +12,7 @@ typedef struct wd_stage {
     bool always; /* also runs after an earlier stage has failed */
 } wd_stage;
 
+/* A table in columns. */
 /* clang-format off */
 static const wd_stage stages[] = {
     {"wire",     wd_wire_decode,   false}, /* bytes to an envelope */

@@ -56,7 +56,7 @@ def is_so(name: str, seen: object, expected: object) -> None:
 def connect(family: int, address: object) -> str:
     with socket.socket(family) as peer:
         peer.settimeout(1)
-        peer.connect(address)  # type: ignore[arg-type]
+        peer.connect(address)  # type: ignore[arg-type]  # of any family
         return "connected"
 
 
@@ -152,7 +152,7 @@ def files() -> None:
         denied(f"read {path}", Path(path).read_bytes)
     denied(f"see {SECRET}", Path(SECRET).stat)
     for path in ("/usr/x", "/etc/passwd", "/x", "/dev/x", "/proc/self/oom_score_adj"):
-        denied(f"write {path}", lambda path=path: write(path))  # type: ignore[misc]
+        denied(f"write {path}", lambda path=path: write(path))  # type: ignore[misc]  # a lambda's default
 
 
 def landlock() -> None:
@@ -164,7 +164,7 @@ def landlock() -> None:
 
 def shared() -> None:
     for path in ("/dev/null", "/dev/zero"):
-        denied(f"touch {path}", lambda path=path: os.utime(path))  # type: ignore[misc]
+        denied(f"touch {path}", lambda path=path: os.utime(path))  # type: ignore[misc]  # a lambda's default
     with Path("/usr/bin/env").open("rb") as file:
         denied("flock", lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
     denied("inotify", lambda: os.close(inotify()))

@@ -10,7 +10,6 @@
 #ifndef WD_EXECUTOR_FILTER_LISTS_H
 #define WD_EXECUTOR_FILTER_LISTS_H
 
-/* clang-format off: a list of words, filled */
 static const char *const wd_filter_allowed[] = {
     "accept",
     "accept4",
@@ -361,6 +360,5 @@ static const char *const wd_filter_denied[] = {
     "vhangup",
     "vmsplice",
 };
-/* clang-format on */
 
 #endif

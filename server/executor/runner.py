@@ -39,7 +39,7 @@ def run() -> None:
     sys.argv[:] = [NAME]
     sys.path.insert(0, "/work")
     try:
-        exec(compile(source, NAME, "exec", dont_inherit=True), vars(main))  # noqa: S102
+        exec(compile(source, NAME, "exec", dont_inherit=True), vars(main))  # noqa: S102  # what it is for
     except SystemExit:
         raise
     except BaseException as error:

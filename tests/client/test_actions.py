@@ -117,6 +117,7 @@ NO_ACTIONS: dict[str, tuple[Any, str]] = {
     "a bare Action": (Action("x"), r"one Action, .*warded.run\(\[action\]\)"),
     "bytes within": (["x", b"y"], r"actions\[1\]: bytes"),
     "None within": ([None], r"actions\[0\]: NoneType"),
+    # mypy finds these too; not every caller has it.
     "a text of bytes": ([Action(b"x")], r"actions\[0\]\.text: bytes"),  # type: ignore[arg-type]
     "stdin of str": ([Action("x", stdin="y")], r"actions\[0\]\.stdin: str"),  # type: ignore[arg-type]
     "an id of int": ([Action("x", trajectory_id=7)], r"\.trajectory_id: int"),  # type: ignore[arg-type]

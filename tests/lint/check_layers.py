@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from typing import NamedTuple
 import tree
 
 RULES = "tests/lint/layers.txt"
-INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
+# Whatever brings in another file, and what of it can be judged.
+DIRECTIVE = re.compile(r"^\s*(?:#|%:|\?\?=)\s*(?:include|import|embed)\w*.*$", re.M)
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]\s*')
 
 
 class Rules(NamedTuple):
@@ -66,11 +69,28 @@ def under(name: str, prefixes: list[str]) -> bool:
     )
 
 
+def includes(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, bracket and name of every include; no bracket: it can't be judged."""
+    text = tree.without_comments(text.replace("\\\n", "\v"))
+    for directive in DIRECTIVE.finditer(text):
+        match = INCLUDE.fullmatch(directive[0])
+        line = tree.line_of(text.replace("\v", "\n"), directive.end())
+        if match is None or posixpath.normpath(match[2]) != match[2]:
+            yield line, "", directive[0].strip()
+        else:
+            yield line, match[1], match[2]
+
+
+def is_ours(name: str) -> bool:
+    """Whether the tree, or what is made from it, has a file of this name."""
+    return (tree.ROOT / name).exists() or name.startswith(("warded/", "/"))
+
+
 def may(layer: Layer, kind: str, name: str, guarded: list[str]) -> bool:
     """Whether a file of the layer may include the name."""
     if under(name, guarded):
         return under(name, layer.doors)
-    return kind == "<" or under(name, layer.project)
+    return (kind == "<" and not is_ours(name)) or under(name, layer.project)
 
 
 def problems(text: str) -> Iterator[str]:
@@ -86,9 +106,11 @@ def problems(text: str) -> Iterator[str]:
             continue
         used.add(line)
         files, layer = lines[line]
-        for kind, name in INCLUDE.findall(tree.read(path)):
-            if not may(layer, kind, name, rules.guarded):
-                yield f"{path}: may not include {name} (layer {files})"
+        for number, kind, name in includes(tree.read(path)):
+            if not kind:
+                yield f"{path}:{number}: an include that can't be judged: {name}"
+            elif not may(layer, kind, name, rules.guarded):
+                yield f"{path}:{number}: may not include {name} (layer {files})"
     for line, (files, _) in enumerate(lines):
         if line not in used:
             yield f"{RULES}: no file is named by {files}, or one before names it"

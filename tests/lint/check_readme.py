@@ -21,19 +21,21 @@ def problems() -> Iterator[str]:
     readme = tree.read("README.md")
     for command in COMMANDS:
         if command not in readme:
-            yield f"README.md does not name {command}"
+            yield f"README.md:1: does not name {command}"
         if not os.access(tree.ROOT / command, os.X_OK):
-            yield f"{command} is not an executable file"
+            yield f"{command}:1: is not an executable file"
     if "tests/run.sh" not in tree.read(".ci/run"):
-        yield ".ci/run does not run the README's tests/run.sh"
+        yield ".ci/run:1: does not run the README's tests/run.sh"
     for name in ["README.md", *tree.files("docs/*.md")]:
-        base = (tree.ROOT / name).parent
-        for link in LINK.findall(tree.read(name)):
-            if not (base / link).exists():
-                yield f"{name} links to {link}, which is not there"
-    for room in ROOM.findall(readme):
-        if not (tree.ROOT / room).is_dir():
-            yield f"README.md tells of the folder {room}, which is not there"
+        base, text = (tree.ROOT / name).parent, tree.read(name)
+        for link in LINK.finditer(text):
+            if not (base / link[1]).exists():
+                line = tree.line_of(text, link.start())
+                yield f"{name}:{line}: links to {link[1]}, which is not there"
+    for room in ROOM.finditer(readme):
+        if not (tree.ROOT / room[1]).is_dir():
+            line = tree.line_of(readme, room.start())
+            yield f"README.md:{line}: the folder {room[1]} is not there"
 
 
 if __name__ == "__main__":

@@ -67,10 +67,16 @@ def unit(entry: dict[str, Any], base: bytes, deps: list[str]) -> Unit:
 
 
 def units(build: Path) -> list[Unit]:
-    """Every hand-written C file that the build compiles, once."""
+    """Every hand-written C file, once; the build compiles them all, or we end."""
     ours = {str(tree.ROOT / n) for n in tree.files("*.c")}
     entries = json.loads((build / "compile_commands.json").read_text())
     base, deps = common(), dependencies(build)
+    headers = {str(tree.ROOT / n) for n in tree.maybe("*.h")}
+    unseen = ours - {e["file"] for e in entries}
+    unseen |= headers.difference(*deps.values())
+    if unseen:
+        names = sorted(path.removeprefix(f"{tree.ROOT}/") for path in unseen)
+        raise SystemExit("\n".join(f"{n}:1: no part of {build.name}" for n in names))
     found = {
         e["file"]: unit(e, base, deps.get(e["output"], []))
         for e in entries

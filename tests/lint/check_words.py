@@ -47,6 +47,11 @@ BANS = (
         ("*.c", "*.h"),
         "a function that threads may not share: take its _r form",
     ),
+    Ban(
+        re.compile(r"\bgot[o]\b[^;\n]*;"),  # clang-tidy's check is for C++ alone
+        ("*.c", "*.h"),
+        "a jump: return from a function of its own, free by WD_AUTO",
+    ),
     Ban(re.compile(r"[ \t]+$", re.M), ("*.c", "*.h", "*.py", "*.sh"), "trailing space"),
 )
 

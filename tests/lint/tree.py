@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 # The checkout may belong to the user whose sudo runs us.
 GIT = ("git", "-c", "safe.directory=*")
 
+
+# In C: a string or a character, kept; or a comment.
+COMMENT = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|/\*.*?(?:\*/|\Z)|//[^\n]*""", re.S
+)
 
 SHELLS = ("sh", "bash", "dash", "ksh")
 
@@ -67,6 +73,16 @@ def interpreter(first: str) -> str:
 def read(name: str) -> str:
     """A file's text."""
     return (ROOT / name).read_text(encoding="utf-8", errors="replace")
+
+
+def without_comments(text: str) -> str:
+    """C with blanks in place of comments, every line where it was."""
+    return COMMENT.sub(lambda m: m[1] or re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def line_of(text: str, place: int) -> int:
+    """The number of the line in which the place is."""
+    return text.count("\n", 0, place) + 1
 
 
 def report(what: str, problems: Iterable[str]) -> int:

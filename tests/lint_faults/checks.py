@@ -8,6 +8,9 @@ from types import ModuleType
 
 from tests.support.gate import ROOT
 
+SCRIPTS = sorted((ROOT / "tests/lint").glob("check_*.py"))
+CHECKS = [path.stem.removeprefix("check_") for path in SCRIPTS]
+
 
 def check(name: str) -> ModuleType:
     """check_NAME.py of tests/lint, which are scripts beside each other."""

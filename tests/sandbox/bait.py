@@ -84,7 +84,7 @@ class Bait:
 
 def _listen(family: int, address: object) -> socket.socket:
     listener = socket.socket(family)
-    listener.bind(address)  # type: ignore[arg-type,unused-ignore]
+    listener.bind(address)  # type: ignore[arg-type,unused-ignore]  # of any family
     listener.listen()
     listener.setblocking(False)
     return listener

@@ -61,11 +61,14 @@ int __wrap__cmocka_run_group_tests(const char *group, const struct CMUnitTest *t
                                    size_t count, CMFixtureFunction setup,
                                    CMFixtureFunction teardown)
 {
-    const char *only = getenv("WARDED_TEST_ONLY"); /* NOLINT(concurrency-mt-unsafe) */
+    /* NOLINTBEGIN(concurrency-mt-unsafe): one thread */
+    const char *only = getenv("WARDED_TEST_ONLY");
+    bool list = getenv("WARDED_TEST_LIST") != NULL;
+    /* NOLINTEND(concurrency-mt-unsafe) */
     struct CMUnitTest *chosen = NULL;
     int failures = 0;
 
-    if (getenv("WARDED_TEST_LIST") != NULL) /* NOLINT(concurrency-mt-unsafe) */
+    if (list)
         return print_names(tests, count);
     if (only == NULL)
         return __real__cmocka_run_group_tests(group, tests, count, setup, teardown);

@@ -30,7 +30,7 @@ def _messages() -> Mapping[str, Any]:
     files = descriptor_pb2.FileDescriptorSet.FromString(done.stdout)
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
-        pool.Add(file)  # type: ignore[no-untyped-call,unused-ignore]
+        pool.Add(file)  # type: ignore[no-untyped-call,unused-ignore]  # by release
     types = pool.FindFileByName(name).message_types_by_name
     make: Any = getattr(message_factory, "GetMessageClass", None)  # protobuf >= 4.22
     if make is None:

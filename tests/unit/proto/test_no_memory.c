@@ -6,8 +6,8 @@
 #include "tests/unit/proto/sample.h"
 #include "warded/v1/observation.pb-c.h"
 
-/* The names are the linker's (--wrap). */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+/* The names are the linker's (--wrap).
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);

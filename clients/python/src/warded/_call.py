@@ -99,7 +99,7 @@ class Call(Generic[Out]):
         error = self.exception(timeout)
         if error is not None:
             raise error
-        return self._value  # type: ignore[no-any-return]
+        return self._value  # type: ignore[no-any-return]  # set when there is no error
 
     def exception(self, timeout: float | None = None) -> RpcError | None:
         """How the call failed, None when it did not; waits as `result` does."""

@@ -272,7 +272,7 @@ class Link:
         """Back off, while all who wait are patient; a newcomer ends the pause."""
         with self._state:
             if self._waiting:
-                self._state.wait(seconds * random.uniform(0.8, 1.2))  # noqa: S311
+                self._state.wait(seconds * random.uniform(0.8, 1.2))  # noqa: S311  # no secret
 
     def _drop_late(self) -> None:
         late = [c for c in self._waiting if c.done() or c.remaining_ms() <= 0]

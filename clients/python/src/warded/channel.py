@@ -20,11 +20,11 @@ from warded.profile import Profile, default_path
 class Message(Protocol):
     """A protobuf message, as far as calls need it."""
 
-    def SerializeToString(self) -> bytes:  # noqa: N802
+    def SerializeToString(self) -> bytes:  # noqa: N802  # protobuf's name
         """Its bytes."""
 
     @classmethod
-    def FromString(cls, data: bytes) -> Any:  # noqa: N802
+    def FromString(cls, data: bytes) -> Any:  # noqa: N802  # protobuf's name
         """The message that the bytes are."""
 
 
