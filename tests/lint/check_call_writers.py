@@ -77,6 +77,11 @@ QUERY = {
     "has a pointer to a call in a union": f"fieldDecl(hasType({POINTER}),"
     " hasParent(recordDecl(isUnion())))",
     "makes a call": f"compoundLiteralExpr(hasType({CALL}))",
+    "casts the address of a field": "cStyleCastExpr(hasSourceExpression("
+    'ignoringParenImpCasts(unaryOperator(hasOperatorName("&"),'
+    f" hasUnaryOperand(ignoringParens({FIELD_OF_ONE}))))))",
+    "casts a function": "cStyleCastExpr(hasType(pointerType(pointee("
+    "ignoringParens(functionType())))))",
     "uses assembler": "asmStmt()",
     "passes a field's address to whoever writes it or not": "callExpr("
     'callee(functionDecl(isVariadic(), unless(hasAttr("attr::Format")))),'
@@ -96,7 +101,10 @@ EMPTY_TEXT = re.compile(
     re.M,
 )
 BINDS = re.compile(r'^(/[^:\n]+):(\d+):\d+: note: "w(\d+)" binds here$')
-PRAGMA = re.compile(r"^\s*#\s*pragma\b|\b_Pragma\b", re.M)
+BLINDER = re.compile(
+    r"^\s*(?:#|%:)\s*(?:pragma\b|(?:define|undef)\s+(?:const|wd_call)\b)|\b_Pragma\b",
+    re.M,
+)
 FLAGS = ("-Wcast-qual", "-Wformat", "-ferror-limit=0", "-fno-color-diagnostics")
 
 
@@ -226,6 +234,14 @@ def flags_of(entry: dict[str, str]) -> list[str]:
     return words
 
 
+def blinders(text: str) -> Iterator[tuple[int, str]]:
+    """Line and problem of what keeps the compiler from seeing a const."""
+    text = tree.without_comments(text.replace("\\\n", "\v"))
+    for match in BLINDER.finditer(text):
+        line = tree.line_of(text.replace("\v", "\n"), match.end())
+        yield line, "blinds the compiler: a pragma, or another meaning of const"
+
+
 def problems(build: Path) -> Iterator[Problem]:
     """Those of every file of the server, as many at once as there are cores."""
     entries = json.loads((build / "compile_commands.json").read_text())
@@ -246,9 +262,7 @@ def problems(build: Path) -> Iterator[Problem]:
         for found in pool.map(judge, tree.files("server/*.c")):
             yield from found
     for name in tree.files("server/*.c", "server/*.h"):
-        for match in PRAGMA.finditer(tree.read(name)):
-            line = tree.read(name).count("\n", 0, match.start()) + 1
-            yield Problem(name, line, "has a pragma, which may silence the compiler")
+        yield from (Problem(name, *found) for found in blinders(tree.read(name)))
 
 
 if __name__ == "__main__":

@@ -25,10 +25,10 @@ GCC_SUFFIX = re.compile(r"\.\d+$")  # a static local's number
 ALLOW = tree.ROOT / "tests/lint/globals.allow"
 
 
-def allowed() -> set[str]:
-    """The lines of globals.allow, without what follows a #."""
-    lines = (line.split("#")[0].strip() for line in ALLOW.read_text().splitlines())
-    return {line for line in lines if line}
+def allowed() -> dict[str, str]:
+    """The lines of globals.allow: what may be, and why."""
+    lines = (line.partition("#") for line in ALLOW.read_text().splitlines())
+    return {name.strip(): why.strip() for name, _, why in lines if name.strip()}
 
 
 def objects(build: Path) -> Iterator[tuple[str, Path]]:
@@ -69,7 +69,8 @@ def problems(build: Path) -> Iterator[str]:
             seen.add(name)
             if name not in allow:
                 yield f"{name}: a writable variable that globals.allow does not name"
-    yield from (f"{n}: allowed, but not there" for n in sorted(allow - seen))
+    yield from (f"{n}: allowed, but not there" for n in allow if n not in seen)
+    yield from (f"{n}: allowed without a reason" for n, why in allow.items() if not why)
 
 
 if __name__ == "__main__":

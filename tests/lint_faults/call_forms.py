@@ -145,6 +145,12 @@ struct { wd_call call; } s; (void)s;
 struct { wd_call calls[2]; } s; (void)s;
 union { wd_call *call; char *bytes; } u = {c}; (void)u;
 loose(1, c->id_text + 3);
+*((char *)&c->task + 8) = 3;
+*(bool *)(void *)&c->task = true;
+((void (*)(const size_t *))step)(&c->stage);
+((void (*)())step)(&c->stage);
+__atomic_store_n(&c->claimed, true, __ATOMIC_SEQ_CST);
+(void)strtol("3", (char **)&c->plan, 10);
 """
 
 # By itself: an error in a file keeps assembler from the matchers.

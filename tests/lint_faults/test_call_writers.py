@@ -145,6 +145,27 @@ def test_claim_13_a_write_in_a_header_is_found_where_it_is_included(
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        '#pragma GCC diagnostic ignored "-Wall"',
+        "# pragma clang system_header",
+        "%:pragma GCC system_header",
+        '#define X _Pragma("GCC system_header")',
+        "#define const",
+        "# define const volatile",
+        "#define \\\nconst",
+        "#/* */define/* */const",
+        "#undef wd_call",
+        "#define wd_call other",
+    ],
+)
+def test_claim_13_what_blinds_the_compiler_is_refused(line: str) -> None:
+    last = 3 + line.count("\n")
+    text = f"/* #pragma once */\n#define constant 3\n{line}\n"
+    assert [number for number, _ in LINT.blinders(text)] == [last]
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("bool begun;", "bool begun, sly;"),
