@@ -270,4 +270,6 @@ if __name__ == "__main__":
         all_of_them = sorted(set(problems(Path(sys.argv[1]).resolve())))
     except UnreadableError as why:
         all_of_them = [Problem(CALL_H, 1, str(why))]
+    if all_of_them:
+        print(f"What is said to be const is another file's to write, by {CALL_H}:")
     sys.exit(tree.report("call writers", (str(p) for p in all_of_them)))
