@@ -7,6 +7,7 @@
 #include "store/audit_chunks.h"
 #include "store/audit_heads.h"
 #include "store/internal.h"
+#include "store/pages.h"
 #include "store/token_trail.h"
 
 /* A verification under way. */
@@ -50,6 +51,7 @@ static const struct {
     [WD_AUDIT_SEGMENT_MISSING] = {"segment_missing",
                                   "is gone with a whole segment, and "
                                   "no tombstone tells of it"},
+    [WD_AUDIT_DAMAGED] = {"damaged", "is in a damaged file"},
 };
 
 const char *wd_audit_fault_name(wd_audit_fault fault)
@@ -268,7 +270,10 @@ wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
     WD_AUTO_TRAIL trail = {0};
     *ret_report = (wd_audit_report){0};
     WD_TRY(wd_reader_trail(reader, &trail, err));
-    if (range->first > 1 || range->last != 0 || range->checkpoint != NULL)
-        return wd_chain_verify(&trail, range, ret_report, err);
-    return verify_all(&trail, range, ret_report, err);
+    bool whole = range->first <= 1 && range->last == 0 && range->checkpoint == NULL;
+    if (!whole)
+        return wd_pages_judge(wd_chain_verify(&trail, range, ret_report, err),
+                              ret_report);
+    WD_TRY(wd_pages_judge(verify_all(&trail, range, ret_report, err), ret_report));
+    return wd_pages_verify(&trail, ret_report, err);
 }

@@ -23,6 +23,7 @@ typedef enum wd_audit_fault {
     WD_AUDIT_CHECKPOINT_BAD = 8, /* a checkpoint's text or signature is wrong */
     WD_AUDIT_EXPORT_MISSING = 9, /* a tombstone whose export is not there, or another */
     WD_AUDIT_SEGMENT_MISSING = 10, /* a sealed segment is gone without a tombstone */
+    WD_AUDIT_DAMAGED = 11, /* pages of a file, or what a segment says of its rows */
 } wd_audit_fault;
 
 /* "forked", "tail_cut", ...; "" for a sound trail. */
@@ -57,7 +58,7 @@ typedef struct wd_audit_range {
 /* Verifies each row of the range, that every head which a witness or a checkpoint saw is
  * on the chain, and the signature of each segment's last checkpoint and of the newest. Of
  * the whole trail, also that the tokens table is what the rows about tokens say, as of
- * the same moment. Where the range does not begin at row 1, its first row's prev_hash is
+ * the same moment, and that the pages of every file are sound (store/pages.h). Where the range does not begin at row 1, its first row's prev_hash is
  * taken as it is if the row before is not there. *ret_report is set in any case.
  * Errors: DATA_LOSS         CHAIN_BROKEN: the message names row and fault; or damaged
  *         INVALID_ARGUMENT  FIELD_INVALID: no such range, no such text */

@@ -3,7 +3,8 @@
 #include "store/schema.h"
 
 static const char all_of_it[] =
-    "SELECT type, name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name";
+    "SELECT type, name, tbl_name || ' ' || coalesce(sql, '') FROM sqlite_schema"
+    " ORDER BY type, name";
 
 static wd_status make(const wd_schema_step *steps, size_t n_steps, sqlite3 **ret_db,
                       wd_error *err)

@@ -26,7 +26,7 @@
     "  owner TEXT, family TEXT, pool TEXT"
 
 /* unended: begin rows without an end by then, whole. */
-static const char tables[] =
+const char wd_seal_tables[] =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
     "PRAGMA locking_mode = EXCLUSIVE; BEGIN;"
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
@@ -36,10 +36,12 @@ static const char tables[] =
     "CREATE TABLE checkpoints (seq INTEGER PRIMARY KEY, text TEXT NOT NULL) "
     "STRICT;" WD_FACTS_TABLES;
 
+const char wd_seal_index[] =
+    "CREATE INDEX audit_call ON audit (call_id) WHERE call_id IS NOT NULL;";
+
 /* What began here and did not end here, and what had not ended before, unless a start of
  * the gate has settled it since. */
 static const char find_unended[] =
-    "CREATE INDEX audit_call ON audit (call_id) WHERE call_id IS NOT NULL;"
     "INSERT OR IGNORE INTO unended (" WD_AUDIT_COLUMNS ")"
     " SELECT " WD_AUDIT_COLUMNS " FROM audit WHERE event = 'call.begin';"
     "DELETE FROM unended WHERE seq < coalesce("
@@ -271,10 +273,11 @@ static wd_status write_meta(const building *b, wd_error *err)
 
 static wd_status copy(const building *b, wd_error *err)
 {
-    WD_TRY(wd_sql_exec(b->db, tables, err));
+    WD_TRY(wd_sql_exec(b->db, wd_seal_tables, err));
     WD_TRY(copy_rows(b, err));
     WD_TRY(copy_checkpoints(b, err));
     WD_TRY(copy_unended(b, err));
+    WD_TRY(wd_sql_exec(b->db, wd_seal_index, err));
     return wd_sql_exec(b->db, find_unended, err);
 }
 

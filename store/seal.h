@@ -17,6 +17,10 @@
 
 #define WD_SEAL_DELETE_ROWS 1000U /* of store.db in one commit */
 
+/* The tables of a segment, in a transaction that this begins; and their index. */
+extern const char wd_seal_tables[];
+extern const char wd_seal_index[];
+
 /* Which rows: from `first`, the first that is in no segment, to `last`. */
 typedef struct wd_seal {
     sqlite3 *db; /* of store.db, for reading; in no transaction */

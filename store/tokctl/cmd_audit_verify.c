@@ -32,11 +32,12 @@ static const char doc[] =
     "heads kept elsewhere: every reply carries one, and clients keep them. Of the "
     "whole "
     "trail, also that each token is what the trail says of it: none widened, put off, "
-    "brought back, put in or taken out.\v"
+    "brought back, put in or taken out; and that no page or index of a file is "
+    "damaged.\v"
     "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n"
     "  tokctl audit verify -o jsonl | jq -r .head >>heads    # be a witness "
     "yourself\n\n"
-    "Exit status 7: it does not verify; the first bad row is named.";
+    "Exit status 7: it does not verify; the first bad row is named, or the file.";
 
 static const wd_column sound_members[] = {
     {"verifies", "ok", WD_COLUMN_TEXT},   {"rows", "rows", WD_COLUMN_TEXT},

@@ -189,6 +189,22 @@ def test_claim_08_verify_compares_the_tokens_with_the_trail(
     assert words in done.stderr
 
 
+def test_claim_08_verify_names_the_file_of_a_damaged_index(store: Store) -> None:
+    store.rows("fill", "400")
+    path = store.path / "store.db"
+    content = bytearray(path.read_bytes())
+    places = [found.start() for found in re.finditer(rb"call-7", content)]
+    leaf = next(at for at in places if content[at // 4096 * 4096] == 0x0A)
+    content[leaf] ^= 1  # every row is as it was: only the index lies
+    path.write_bytes(content)
+    done = store.tokctl("audit", "verify", "-o", "json", exit_status=INTEGRITY)
+    report = json.loads(done.stdout)
+    assert (report["ok"], report["fault"], report["bad_seq"]) == (False, "damaged", 0)
+    assert report["rows"] == 400
+    assert f"{path} is damaged: " in done.stderr
+    assert "audit_call" in done.stderr
+
+
 def test_claim_08_two_swapped_rows_are_found(store: Store) -> None:
     store.rows("fill", "40")
     store.sql("UPDATE audit SET seq = -seq WHERE seq IN (20, 21)")
