@@ -18,9 +18,10 @@ struct wd_registry;
 
 /* What a test may replace. A zeroed structure is the real thing. */
 typedef struct wd_gate_options {
-    const wd_clock *clock;    /* NULL: the system's */
-    const char *vfs;          /* SQLite VFS of the store; NULL: the system's */
-    int64_t vanish_grace_ms;  /* 0: 3,000; how long calls outlive their connection */
+    const wd_clock *clock;   /* NULL: the system's */
+    const char *vfs;         /* SQLite VFS of the store; NULL: the system's */
+    int64_t vanish_grace_ms; /* 0: 3,000; how long calls outlive their connection */
+    const struct wd_keepalive *keepalive; /* NULL: as limits.h says */
     int64_t drain_ms;         /* 0: 10,000; how long a stop waits for running calls */
     int64_t executor_wait_ms; /* 0: 30,000; how long a start waits for the executor */
     /* Called just before the event, on the thread that causes it. */

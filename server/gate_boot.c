@@ -158,6 +158,7 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
     const wd_listener_options listener = {
         .gate = gate,
         .credentials = credentials,
+        .keepalive = gate->options.keepalive,
         .vanished = hooks->vanished,
         .arg = hooks->arg,
     };

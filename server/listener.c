@@ -8,6 +8,7 @@
 
 #include "proto/c/sha256.h"
 #include "proto/tls/engine.h"
+#include "server/keepalive.h"
 #include "server/parts.h"
 #include "server/pipeline.h"
 
@@ -174,7 +175,6 @@ static wd_call *new_call(wd_slot *slot, uint64_t busy)
 static void received(wd_slot *slot)
 {
     uint64_t busy = atomic_fetch_add(&slot->listener->busy, 1) + 1;
-
     slot->request = nng_aio_get_msg(slot->aio);
     wd_call *call = new_call(slot, busy);
     if (call == NULL) {
@@ -205,7 +205,6 @@ static void slot_event(void *arg)
 {
     wd_slot *slot = arg;
     int result = nng_aio_result(slot->aio);
-
     if (slot->sending)
         sent(slot, result);
     else if (result == 0)
@@ -281,8 +280,7 @@ static wd_status open_socket(wd_listener *listener, wd_error *err)
     (void)nng_pipe_notify(listener->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, listener);
     (void)nng_pipe_notify(listener->socket, NNG_PIPE_EV_REM_POST, pipe_event, listener);
     code = nng_socket_set_size(listener->socket, NNG_OPT_RECVMAXSZ, most);
-    return code == 0 ? WD_OK
-                     : nng_failed(err, "can't limit the size of messages", code);
+    return code == 0 ? WD_OK : nng_failed(err, "can't limit messages' size", code);
 }
 
 static wd_status open_listener(wd_listener *listener, wd_error *err)
@@ -297,7 +295,9 @@ static wd_status open_listener(wd_listener *listener, wd_error *err)
     WD_TRY(wd_tls_config(listener->tls, true, &tls, err));
     code = nng_listener_set_ptr(listener->nng, NNG_OPT_TLS_CONFIG, tls);
     nng_tls_config_free(tls);
-    return code == 0 ? WD_OK : nng_failed(err, "can't set the TLS configuration", code);
+    if (code == 0)
+        code = nng_listener_set_bool(listener->nng, NNG_OPT_TCP_KEEPALIVE, true);
+    return code == 0 ? WD_OK : nng_failed(err, "can't set up TLS over TCP", code);
 }
 
 static wd_status open_slots(wd_listener *listener, wd_error *err)
@@ -356,6 +356,7 @@ wd_status wd_listener_start(wd_listener *listener, char *ret_address, wd_error *
                        config->listen.url, nng_strerror(code));
     if (port == 0)
         (void)nng_listener_get_int(listener->nng, NNG_OPT_TCP_BOUND_PORT, &port);
+    WD_TRY(wd_keepalive_set(port, listener->options.keepalive, err));
     bool v6 = strchr(config->listen.host, ':') != NULL;
     (void)snprintf(ret_address, WD_ADDRESS_BYTES, v6 ? "[%.45s]:%d" : "%.45s:%d",
                    config->listen.host, port);

@@ -23,6 +23,7 @@ typedef struct wd_slot wd_slot; /* a context, and the request in it */
 typedef struct wd_listener_options {
     struct wd_gate *gate;                       /* borrowed; outlives the listener */
     wd_tls_credentials *credentials;            /* a reference of its own is taken */
+    const struct wd_keepalive *keepalive;       /* NULL: as limits.h says */
     void (*vanished)(void *arg, uint32_t pipe); /* a connection is gone; only queue */
     void *arg;
 } wd_listener_options;
@@ -34,7 +35,7 @@ WD_MUST_USE wd_status wd_listener_open(const wd_listener_options *options,
                                        wd_listener **ret_listener, wd_error *err);
 
 /* Take calls from now on. *ret_address (of WD_ADDRESS_BYTES) is where it listens.
- * Errors: FAILED_PRECONDITION the address can't be bound */
+ * Errors: FAILED_PRECONDITION the address can't be bound; no keepalive */
 WD_MUST_USE wd_status wd_listener_start(wd_listener *listener, char *ret_address,
                                         wd_error *err);
 

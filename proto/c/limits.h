@@ -37,6 +37,12 @@ _Static_assert(WD_REQUEST_SLACK_BYTES == WD_SHARES * WD_FRAME_SLACK_BYTES, "each
 #define WD_HANDSHAKE_MS       5000
 #define WD_GREETING_MS        10000
 
+/* A peer that neither answers nor takes what is sent is gone: after 5 + 3 x 5 = 20 s, so
+ * that with the grace its actions are dead before the default deadline. */
+#define WD_KEEPALIVE_IDLE_S     5
+#define WD_KEEPALIVE_INTERVAL_S 5
+#define WD_KEEPALIVE_PROBES     3
+
 /* Job socket between the gate and warded-execd. */
 #define WD_JOB_FRAME_BYTES (32U << 20)
 

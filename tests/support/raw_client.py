@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import ctypes
 import secrets
 import socket
 import ssl
@@ -21,6 +22,8 @@ from warded.v1 import Reply, Request
 GREETING = bytes.fromhex("0053500000300000")
 ANSWER = bytes.fromhex("0053500000310000")
 PATIENCE_S = 30.0
+SO_ATTACH_FILTER = 26
+BPF_RETURN = 0x06  # of a constant: how many bytes of a packet are let in
 
 
 def call_id(at_ms: int | None = None) -> bytes:
@@ -70,6 +73,17 @@ class RawClient:
     def close(self) -> None:
         """Cut the connection."""
         self._socket.close()
+
+    def pull_cable(self) -> None:
+        """From now on this end hears nothing, and so it answers nothing."""
+        drop = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RETURN, 0, 0, 0))
+        program = struct.pack("HP", 1, ctypes.addressof(drop))
+        self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
+
+    @property
+    def port(self) -> int:
+        """Of this end."""
+        return int(self._socket.getsockname()[1])
 
     def set_patience(self, seconds: float) -> None:
         """How long a send or a read may wait."""

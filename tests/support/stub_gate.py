@@ -38,11 +38,11 @@ class RefusedError(GateError):
 class StubGate:
     """The gate alone, its executor a stub, its supervisor this test."""
 
-    def __init__(self, home: Home, *, grace_ms: int = 0) -> None:
+    def __init__(self, home: Home, *, grace_ms: int = 0, silence_s: int = 0) -> None:
         self.home = home
         self.pid = 0
         self.ended = ""
-        self._grace_ms = grace_ms
+        self._limits = (str(grace_ms), str(silence_s))
         self._log = home.path / "stub.log"
         self._heard = b""  # of its output, not yet a line
         self._process: subprocess.Popen[str] | None = None
@@ -68,7 +68,7 @@ class StubGate:
         """Start it, wait until it listens, tell the profiles where."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [program("test_gate"), self.home.path, str(self._grace_ms)],
+                [program("test_gate"), self.home.path, *self._limits],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,4 +1,4 @@
-/* test_gate HOME [GRACE_MS] - a gate of its own over a stub executor, on strings.
+/* test_gate HOME [GRACE_MS [SILENCE_S]] - a gate of its own over a stub executor, on strings.
  *
  * The gate runs in a child process, as HOME's configuration says. The parent is its
  * supervisor and its executor. Commands, a line each on standard input, are answered
@@ -33,6 +33,7 @@
 
 #include "server/control.h"
 #include "server/gate.h"
+#include "server/keepalive.h"
 #include "tests/support/stub_executor.h"
 #include "tests/support/vfs_shim.h"
 
@@ -100,11 +101,14 @@ static void become(const wd_config *config)
     WD_ASSERT(setgroups(0, NULL) == 0 && setgid(gid) == 0 && setuid(uid) == 0);
 }
 
-static int run_gate(const wd_config *config, int control, int64_t grace_ms)
+static int run_gate(const wd_config *config, int control, int64_t grace_ms,
+                    int silence_s)
 {
+    const wd_keepalive keepalive = {1, 1, silence_s - 1};
     const wd_gate_options options = {
         .vfs = "shim",
         .vanish_grace_ms = grace_ms,
+        .keepalive = silence_s > 1 ? &keepalive : NULL,
         .drain_ms = 500,
         .before_job_write = before_job,
         .before_reply_send = before_reply,
@@ -311,7 +315,8 @@ int main(int argc, char **argv)
     tester t = {.control = ends[0], .gate = fork()};
     if (t.gate == 0) {
         (void)close(ends[0]);
-        return run_gate(config, ends[1], argc > 2 ? atoll(argv[2]) : 0);
+        return run_gate(config, ends[1], argc > 2 ? atoll(argv[2]) : 0,
+                        argc > 3 ? atoi(argv[3]) : 0);
     }
     (void)close(ends[1]);
     give_socket(&t);
