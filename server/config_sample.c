@@ -102,7 +102,8 @@ void wd_config_sample_write(FILE *out, const wd_sample *sample)
     (void)fprintf(out,
                   "# Warded's settings. What stands as a comment has the value "
                   "shown, the default;\n# [...] in an explanation is a default too. "
-                  "'warded check' checks this file.\n");
+                  "'warded check' checks this file.\n# To set one, take the # from its "
+                  "line and from that of its group: '#sandbox:' too.\n");
     for (size_t i = 0; i < n; i++) {
         write_groups(out, before, keys[i].name);
         write_key(out, &keys[i], sample);

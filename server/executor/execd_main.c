@@ -1,6 +1,7 @@
 /* warded-execd - makes sandboxes and runs actions in them.
  *
  *     warded-execd [--home DIR] [--canary-ms N]
+ *     warded-execd --help
  *
  * Started by `warded serve` with a control socket on descriptor 3. Exit: 0 stopped,
  * 64 wrong usage, 78 the sandbox or the configuration is refused: the supervisor and
@@ -21,11 +22,33 @@
 
 #define EXIT_USAGE  64
 #define EXIT_REFUSE 78
+#define HELP        'H' /* of getopt_long */
 #define CANARY_MS   (10 * 60 * 1000)
+
+static const char help[] =
+    "Usage: warded-execd [--home DIR] [--canary-ms N]\n"
+    "Makes sandboxes and runs in them what the gate asks for. `warded serve` starts "
+    "it,\n"
+    "as root, with a control socket on descriptor 3; by hand it does nothing.\n"
+    "\n"
+    "  --home DIR      settings and places are DIR's; without: "
+    "/etc/warded/warded.yaml\n"
+    "  --canary-ms N   how often the sandbox is attacked for real, to see that it "
+    "holds\n"
+    "                  [600000]\n"
+    "  --help          this text\n"
+    "\n"
+    "It is configured by sandbox: and tools: of warded.yaml. `warded check` tells of "
+    "each\n"
+    "layer of the sandbox whether this host has it, and how to get it.\n"
+    "Exit status: 0 stopped; 64 wrong usage; 78 refused: the reason is on standard "
+    "error\n"
+    "and went to the supervisor.\n";
 
 typedef struct exec_options {
     const char *home;
     int64_t canary_ms;
+    bool help;
 } exec_options;
 
 static bool parse_options(int argc, char **argv, exec_options *ret)
@@ -33,6 +56,7 @@ static bool parse_options(int argc, char **argv, exec_options *ret)
     static const struct option known[] = {
         {"home", required_argument, NULL, 'h'},
         {"canary-ms", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, HELP},
         {NULL, 0, NULL, 0},
     };
     *ret = (exec_options){.canary_ms = CANARY_MS};
@@ -42,6 +66,8 @@ static bool parse_options(int argc, char **argv, exec_options *ret)
             ret->home = optarg;
         else if (option == 'c')
             ret->canary_ms = strtoll(optarg, &end, 10);
+        else if (option == HELP)
+            ret->help = true;
         else
             return false;
         if (end != NULL && (*end != '\0' || ret->canary_ms <= 0))
@@ -73,9 +99,13 @@ int main(int argc, char **argv)
 {
     exec_options options;
     if (!parse_options(argc, argv, &options)) {
-        (void)fputs("usage: warded-execd [--home DIR] [--canary-ms N]\n", stderr);
+        (void)fputs("usage: warded-execd [--home DIR] [--canary-ms N]; "
+                    "--help tells more\n",
+                    stderr);
         return EXIT_USAGE;
     }
+    if (options.help)
+        return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? 1 : EXIT_SUCCESS;
     if (!has_control()) {
         (void)fputs("warded-execd: started by `warded serve`, not by hand\n", stderr);
         return EXIT_USAGE;

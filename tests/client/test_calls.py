@@ -188,6 +188,25 @@ def test_no_answer_within_deadline_and_grace_is_a_deadline_exceeded(
     assert caught.value.may_have_run
 
 
+@pytest.mark.parametrize("timeout", [0, -1, -0.5])
+@pytest.mark.parametrize("connected", [False, True])
+def test_claim_11_a_deadline_that_has_passed_sends_nothing_and_says_so(
+    start: Start, channel_of: ChannelOf, timeout: float, connected: bool
+) -> None:
+    gate = start()
+    channel = channel_of(gate)
+    if connected:
+        check(channel)
+    with pytest.raises(warded.DeadlineExceeded) as caught:
+        check(channel, timeout=timeout)
+    assert caught.value.phase is warded.Phase.SEND
+    assert not caught.value.may_have_run
+    assert caught.value.reason is warded.Reason.QUEUE_TIMEOUT
+    assert "not sent within" in caught.value.details()
+    assert "safe to retry" in caught.value.details()
+    assert len(gate.seen.requests) == connected
+
+
 def test_a_future_that_nobody_waits_for_ends_at_its_deadline_too(
     start: Start, channel_of: ChannelOf
 ) -> None:

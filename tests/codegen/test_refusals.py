@@ -2,11 +2,55 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.codegen.run_protoc import HEAD, protoc
+from tests.codegen.run_protoc import HEAD, PLUGIN, protoc
+
+
+def by_hand(
+    *words: str, python: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """The plugin without protoc, its input empty."""
+    return subprocess.run(
+        [*python, PLUGIN, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+NO_PROTOBUF = (sys.executable, "-I", "-S")  # no site-packages: a Python as it comes
+
+
+@pytest.mark.parametrize("python", [(), NO_PROTOBUF], ids=["debian", "no protobuf"])
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_claim_03_help_teaches_with_and_without_protobuf(
+    word: str, python: tuple[str, ...]
+) -> None:
+    done = by_hand(word, python=python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "protoc --plugin=protoc-gen-warded --warded_out=DIR" in done.stdout
+    assert "warded/v1/options.proto" in done.stdout
+
+
+def test_claim_03_without_protobuf_the_cure_is_named_and_no_traceback() -> None:
+    done = by_hand(python=NO_PROTOBUF)
+    assert done.returncode != 0
+    assert "install python3-protobuf" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_claim_03_other_words_are_refused_and_help_is_named() -> None:
+    done = by_hand("--frob")
+    assert done.returncode != 0
+    assert "--help" in done.stderr
 
 
 def service(method: str, rule: str | None) -> str:

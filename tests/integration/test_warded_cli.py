@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NewHome
+from tests.support.facts import facts
 from tests.support.gate import Done, Home, program, run
 
 TOKEN = re.compile(r"wd[ta]1_[0-9A-Za-z]{59}")
@@ -164,6 +165,20 @@ def test_the_configuration_that_init_writes_names_every_key_and_holds(
     (home / "warded.yaml").write_text("\n".join(full))
     assert "uid_base: 1879048192" in "\n".join(full)
     assert "configuration" in warded(home, "check").stdout
+
+
+def test_one_setting_needs_the_line_of_its_group_as_the_file_says(home: Path) -> None:
+    settings = home / "warded.yaml"
+    text = settings.read_text()
+    assert "take the # from its line and from that of its group: '#sandbox:'" in text
+    both = text.replace("\n#sandbox:", "\nsandbox:")
+    both = both.replace("\n#  uid_base: 1879048192", "\n  uid_base: 1879048256")
+    settings.write_text(both)
+    assert facts(warded(home, "check"))["configuration"].startswith("ok")
+    settings.write_text(text.replace("\n#  uid_base: ", "\n  uid_base: "))
+    done = warded(home, "check")  # the group's line is a comment still
+    assert done.returncode == 78
+    assert "uid_base" in done.stdout + done.stderr
 
 
 def empty_group(line: str, after: str) -> bool:

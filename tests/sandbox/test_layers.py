@@ -229,6 +229,19 @@ def test_claim_10_execd_by_hand_says_so_and_does_nothing() -> None:
     assert b"not by hand" in done.stderr
 
 
+def test_claim_10_execd_tells_what_it_is_and_who_starts_it() -> None:
+    done = subprocess.run(
+        [BUILD / "bin" / "warded-execd", "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=10,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("`warded serve` starts it", "--home", "--canary-ms", "warded check"):
+        assert word in done.stdout
+
+
 def test_a_hard_core_limit_of_0_will_do_where_the_pattern_is_a_file(
     tmp_path: Path,
 ) -> None:

@@ -242,11 +242,12 @@ class Call(Generic[Out]):
                 Phase.WAIT,
             )
             return
+        phase = Phase.SEND if seconds <= 0 else self._keeper.phase()
         self.fail(
             StatusCode.DEADLINE_EXCEEDED,
             Reason.QUEUE_TIMEOUT,
             f"{self.ask.path}: not sent within {seconds:g} s, safe to retry",
-            self._keeper.phase(),
+            phase,
         )
 
     def _wait(self, end_ms: float | None) -> bool:

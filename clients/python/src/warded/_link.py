@@ -82,8 +82,10 @@ class Link:
         # else it is being sent at this moment: `_try_send` looks again afterwards
 
     def phase(self) -> Phase:
-        """How far the attempt to connect has come."""
-        return self._progress.phase
+        """What a call that was not sent yet waits for: how far connecting has come."""
+        connection = self._connection
+        connected = connection is not None and connection.is_fit()
+        return Phase.SEND if connected else self._progress.phase
 
     def close(self, *, at_once: bool = False) -> None:
         """End the connection when no call is in flight; `at_once`: these fail."""
