@@ -21,7 +21,9 @@ LOOK_S = 0.1
 @pytest.fixture
 def home(new_home: NewHome) -> Path:
     """A home that was initialised."""
-    return new_home().path
+    made = new_home()
+    made.take_uids()
+    return made.path
 
 
 def warded(home: Path, *words: str) -> Done:
@@ -133,6 +135,7 @@ def test_serve_on_a_store_that_another_gate_holds_is_a_conflict(
     gate: Gate, new_home: NewHome
 ) -> None:
     other = new_home()
+    other.take_uids()
     text = other.config.read_text()
     other.config.write_text(f"{text}\nstore:\n  path: {gate.home.store}\n")
     done = warded(other.path, "serve")
