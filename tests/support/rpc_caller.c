@@ -4,6 +4,7 @@
  *     pad MS BYTES       the same with so much padding
  *     id HEX MS          with a call id of one's own
  *     meta MS KEY VALUE  with metadata
+ *     observe MS WALL_MS HEX  one action: result STATUS REASON (numbers), or a failure
  *     many THREADS EACH  ok N, failed N
  *     fork, fork-open    what a forked child is answered
  *     reopen             closes the channel, opens another */
@@ -17,6 +18,7 @@
 
 #include "proto/c/sha256.h"
 #include "warded/v1/health.wdc.h"
+#include "warded/v1/observation.wdc.h"
 #include "warded/warded.h"
 
 #define PADDING_MOST (17U << 20)
@@ -141,6 +143,40 @@ static void with_metadata(const caller *c, const char *line)
     say_check(c, &rpc, 0);
 }
 
+/* HEX: the action's text. */
+static void observe(const caller *c, const char *line)
+{
+    char hex[200] = "";
+    char action[100] = "";
+    unsigned ms = 0, wall_ms = 0;
+    if (sscanf(line, "observe %u %u %199s", &ms, &wall_ms, hex) != 3 ||
+        !wd_hex_parse(hex, (uint8_t *)action, strlen(hex) / 2))
+        abort();
+    Warded__V1__Limits limits = WARDED__V1__LIMITS__INIT;
+    Warded__V1__Item item = WARDED__V1__ITEM__INIT;
+    Warded__V1__Item *items[] = {&item};
+    Warded__V1__GetObservationRequest ask = WARDED__V1__GET_OBSERVATION_REQUEST__INIT;
+    limits.wall_ms = wall_ms;
+    item = (Warded__V1__Item){.base = item.base,
+                              .trajectory_id = "t",
+                              .action = action,
+                              .tool = "python_code",
+                              .arguments = "",
+                              .extra = "",
+                              .limits = &limits};
+    ask.items = items;
+    ask.n_items = 1;
+    wd_rpc rpc = {.timeout_ms = ms};
+    const Warded__V1__GetObservationReply *reply =
+        wd_warded_v1_observation_call_get_observation(c->channel, &rpc, &ask);
+    if (reply != NULL)
+        printf("result %d %d\n", (int)reply->results[0]->status,
+               (int)reply->results[0]->reason);
+    else
+        tell_failure(&rpc.failure);
+    wd_rpc_done(&rpc);
+}
+
 static void obey(caller *c, const char *line)
 {
     unsigned long a = 0, b = 0;
@@ -152,6 +188,8 @@ static void obey(caller *c, const char *line)
         with_id(c, line);
     else if (strncmp(line, "meta ", 5) == 0)
         with_metadata(c, line);
+    else if (strncmp(line, "observe ", 8) == 0)
+        observe(c, line);
     else if (strncmp(line, "many ", 5) == 0)
         many(c, a, b);
     else if (strncmp(line, "fork", 4) == 0)
