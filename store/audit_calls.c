@@ -16,6 +16,7 @@ static wd_status give(sqlite3_stmt *stmt, const char *chain_id,
         if (!more)
             return WD_OK;
         wd_audit_row_read(stmt, chain_id, &row);
+        WD_TRY(wd_sql_whole(stmt, err));
         if (!sink->row(sink->arg, &row))
             return WD_OK;
     }
@@ -118,13 +119,15 @@ typedef struct recent {
 } recent;
 
 /* The next row; r->over: it was the last that is wanted. */
-static void recent_row(recent *r, sqlite3_stmt *stmt)
+static wd_status recent_row(recent *r, sqlite3_stmt *stmt, wd_error *err)
 {
     wd_audit_row row;
     wd_audit_row_read(stmt, r->chain_id, &row);
+    WD_TRY(wd_sql_whole(stmt, err));
     r->over = row.wall_ms < r->since_ms;
     if (!r->over && strncmp(row.event, "call.", 5) == 0)
         r->over = !r->sink->row(r->sink->arg, &row);
+    return WD_OK;
 }
 
 static wd_status recent_rows(recent *r, const wd_source *source, wd_error *err)
@@ -140,7 +143,7 @@ static wd_status recent_rows(recent *r, const wd_source *source, wd_error *err)
         WD_TRY(wd_sql_next(stmt, &more, err));
         if (!more)
             return WD_OK;
-        recent_row(r, stmt);
+        WD_TRY(recent_row(r, stmt, err));
     }
     return WD_OK;
 }

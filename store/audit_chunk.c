@@ -83,8 +83,10 @@ static wd_status walk_rows(walk *w, sqlite3_stmt *stmt, wd_error *err)
         WD_TRY(wd_sql_next(stmt, &more, err));
         if (!more && expected <= w->chunk->last)
             (void)found(w, WD_AUDIT_ROW_MISSING, expected);
-        if (!more || !row_is_sound(w, stmt, expected))
+        if (!more)
             return WD_OK;
+        if (!row_is_sound(w, stmt, expected))
+            return wd_sql_whole(stmt, err);
     }
 }
 

@@ -77,8 +77,9 @@ static wd_status take_stored(wd_heads *heads, const wd_trail *trail, sqlite3_stm
 {
     wd_checkpoint stored;
     uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
-    if (wd_checkpoint_parse(wd_sql_text(stmt, 1), &stored, NULL) != WD_OK ||
-        stored.head.seq != seq) {
+    const char *text = wd_sql_text(stmt, 1);
+    WD_TRY(wd_sql_whole(stmt, err));
+    if (wd_checkpoint_parse(text, &stored, NULL) != WD_OK || stored.head.seq != seq) {
         *ret_fault = WD_AUDIT_CHECKPOINT_BAD;
         return wd_refuse(err, WD_REASON_CHAIN_BROKEN,
                          "the checkpoint of audit row %llu was changed",
@@ -107,6 +108,8 @@ static wd_status take_rows(const taking *t, sqlite3_stmt *stmt, wd_error *err)
         WD_TRY(take_stored(t->heads, t->trail, stmt, t->fault, err));
         free(last);
         last = strdup(wd_sql_text(stmt, 1));
+        if (last == NULL)
+            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a checkpoint");
     }
 }
 

@@ -33,6 +33,7 @@ static wd_status give(asking *a, sqlite3_stmt *stmt, wd_error *err)
         if (a->over)
             return WD_OK;
         wd_audit_row_read(stmt, a->chain_id, &row);
+        WD_TRY(wd_sql_whole(stmt, err));
         a->n++;
         a->over = !a->sink->row(a->sink->arg, &row);
         if (a->over) {

@@ -212,6 +212,7 @@ static wd_status check_token_row(void *arg, sqlite3_stmt *stmt, wd_error *err)
     walk *w = arg;
     wd_audit_row row;
     wd_audit_row_read(stmt, w->trail->place.chain_id, &row);
+    WD_TRY(wd_sql_whole(stmt, err));
     if (!wd_token_trail_wants(row.event))
         return WD_OK;
     if (row.seq <= w->trail->pruned &&

@@ -20,7 +20,9 @@ static wd_status find_in(const wd_source *source, uint64_t at_seq, char **ret_te
     WD_TRY(wd_sql_next(stmt, &row, err));
     if (!row)
         return WD_OK;
-    *ret_text = strdup(wd_sql_text(stmt, 0));
+    const char *text = wd_sql_text(stmt, 0);
+    WD_TRY(wd_sql_whole(stmt, err));
+    *ret_text = strdup(text);
     return *ret_text != NULL
                ? WD_OK
                : wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a checkpoint");

@@ -207,7 +207,9 @@ static bool follows(const wd_seal *seal, sqlite3_stmt *stmt, uint64_t seq,
 
 static wd_status note_kept(sqlite3_stmt *keep, sqlite3_stmt *row, wd_error *err)
 {
-    if (!wd_trail_is_kept(wd_sql_text(row, 3)))
+    bool kept = wd_trail_is_kept(wd_sql_text(row, 3));
+    WD_TRY(wd_sql_whole(row, err));
+    if (!kept)
         return WD_OK;
     (void)sqlite3_bind_int64(keep, 1, sqlite3_column_int64(row, 0));
     return wd_sql_run(keep, err);

@@ -134,6 +134,13 @@ void wd_sql_bind_text(sqlite3_stmt *stmt, int at, const char *text)
     (void)sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
+wd_status wd_sql_whole(sqlite3_stmt *stmt, wd_error *err)
+{
+    sqlite3 *db = sqlite3_db_handle(stmt);
+    bool lost = (sqlite3_errcode(db) & 0xff) == SQLITE_NOMEM;
+    return lost ? wd_sql_fail(db, "read the store", err) : WD_OK;
+}
+
 const char *wd_sql_text(sqlite3_stmt *stmt, int at)
 {
     const unsigned char *text = sqlite3_column_text(stmt, at);

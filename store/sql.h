@@ -47,6 +47,11 @@ void wd_sql_bind_text(sqlite3_stmt *stmt, int at, const char *text);
 /* The text of a column, "" for NULL. Valid until the next step. */
 const char *wd_sql_text(sqlite3_stmt *stmt, int at);
 
+/* Whether the columns read since the last step are what is stored: without memory SQLite
+ * says NULL. Ask before anything follows from a text that was not there.
+ * Errors: RESOURCE_EXHAUSTED */
+WD_MUST_USE wd_status wd_sql_whole(sqlite3_stmt *stmt, wd_error *err);
+
 /* Fills *err from the connection's last failure: what was attempted, SQLite's words. */
 wd_status wd_sql_fail(sqlite3 *db, const char *doing, wd_error *err);
 

@@ -129,7 +129,7 @@ wd_status wd_meta_read(sqlite3 *db, const char *name, char *ret_value, size_t si
     bool row = false;
     WD_TRY(wd_sql_next(stmt, &row, err));
     (void)snprintf(ret_value, size, "%s", row ? wd_sql_text(stmt, 0) : "");
-    return WD_OK;
+    return wd_sql_whole(stmt, err);
 }
 
 static wd_status name_chain(wd_store *store, wd_error *err)

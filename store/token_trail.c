@@ -43,11 +43,25 @@ static json_t *fingerprint(const wd_token *token)
     return json_string(text);
 }
 
+/* Nothing is said by halves: the object is whole, or there was no memory and it is NULL.
+ * *Takes* the object and the value. */
+static json_t *with(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *scopes(const wd_token *token)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < token->n_scopes; i++)
-        (void)json_array_append_new(list, json_string(token->scopes[i]));
+    for (size_t i = 0; i < token->n_scopes; i++) {
+        if (json_array_append_new(list, json_string(token->scopes[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
     return list;
 }
 
@@ -72,9 +86,9 @@ static json_t *record_of(const wd_token *token)
         "audience", token->audience, "scopes", scopes(token), "not_before_ms",
         (json_int_t)token->not_before_ms, "expires_ms", (json_int_t)token->expires_ms,
         "fingerprint", fingerprint(token));
-    if (record != NULL && token->parent[0] != '\0')
-        (void)json_object_set_new(record, "parent", json_string(token->parent));
-    return record;
+    if (token->parent[0] == '\0')
+        return record;
+    return with(record, "parent", json_string(token->parent));
 }
 
 char *wd_token_issue_detail(const wd_token *token)
@@ -82,9 +96,7 @@ char *wd_token_issue_detail(const wd_token *token)
     WD_AUTO(wd_text) *text = to_text(record_of(token));
     if (text == NULL || strlen(text) <= WD_AUDIT_TEXT_BYTES)
         return WD_STEAL(text);
-    json_t *shorter = record_of(token);
-    (void)json_object_set_new(shorter, "scopes", scopes_digest(token));
-    return to_text(shorter);
+    return to_text(with(record_of(token), "scopes", scopes_digest(token)));
 }
 
 char *wd_token_revoke_detail(const char *reason)
@@ -119,12 +131,12 @@ static wd_status check_issue(const wd_token *token, const wd_audit_row *row,
 {
     AUTO_JSON *said = json_loads(row->detail != NULL ? row->detail : "", 0, NULL);
     AUTO_JSON *has = record_of(token);
-    if (has == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
     if (json_object_get(said, "cut_bytes") != NULL)
         return WD_OK; /* an older build: too long a detail was not kept at all */
     if (json_is_object(json_object_get(said, "scopes")))
-        (void)json_object_set_new(has, "scopes", scopes_digest(token));
+        has = with(has, "scopes", scopes_digest(token));
+    if (has == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
     const char *differs = json_is_object(said) ? difference(said, has) : "row";
     if (differs == NULL)
         return WD_OK;
@@ -225,6 +237,7 @@ static wd_status check_one(void *arg, sqlite3_stmt *stmt, wd_error *err)
     const checking *c = arg;
     wd_audit_row row;
     wd_audit_row_read(stmt, c->chain_id, &row);
+    WD_TRY(wd_sql_whole(stmt, err));
     if (!wd_token_trail_wants(row.event))
         return WD_OK;
     WD_TRY(wd_token_trail_hash(stmt, c->chain_id, err));

@@ -195,8 +195,9 @@ static wd_status read_token(sqlite3_stmt *stmt, wd_token **ret_token, wd_error *
         .last_used_ms = sqlite3_column_int64(stmt, 14),
         .parent = wd_sql_text(stmt, 15),
     };
-    if (!wd_token_id_valid(fields.id) ||
-        !wd_token_kind_parse(wd_sql_text(stmt, 1), &fields.kind) ||
+    const char *kind = wd_sql_text(stmt, 1);
+    WD_TRY(wd_sql_whole(stmt, err));
+    if (!wd_token_id_valid(fields.id) || !wd_token_kind_parse(kind, &fields.kind) ||
         sqlite3_column_bytes(stmt, 8) != (int)WD_TOKEN_DIGEST_BYTES)
         return wd_fail(
             err, WD_DATA_LOSS,

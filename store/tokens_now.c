@@ -39,6 +39,8 @@ wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
     WD_AUTO_ISSUED made = {0};
     WD_TRY(wd_token_make(spec, wd_store_now_ms(store), &made, err));
     WD_AUTO(wd_text) *detail = wd_token_issue_detail(made.token);
+    if (detail == NULL)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token's row");
     issue_job job = {{.apply = apply_issue}, made.token, principal, detail};
     WD_TRY(wd_store_run(store, &job.job, err));
     ret_issued->token = WD_STEAL(made.token);

@@ -92,6 +92,8 @@ static wd_status apply_issue(wd_store *store, wd_store_job *job, wd_error *err)
     WD_AUTO(wd_text) *detail = wd_token_issue_detail(token);
     wd_audit_row row = row_of(w->call, "token.issue", token->id, detail);
 
+    if (detail == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
     WD_TRY(wd_tokens_insert(store, token, err));
     return wd_audit_append(store, &row, err);
 }

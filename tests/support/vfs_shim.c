@@ -1,6 +1,5 @@
 #include "tests/support/vfs_shim.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 typedef struct shim_file {
@@ -74,6 +73,8 @@ static int shim_write(sqlite3_file *file, const void *data, int size,
     wd_shim_event event = {.op = WD_SHIM_WRITE, .offset = offset, .size = size};
     sqlite3_file *real = real_of(file);
     bool go = starts(file_of(file), &event);
+    if (!go && atomic_load(&file_of(file)->shim->fail_half))
+        (void)real->pMethods->xWrite(real, data, size / 2, offset);
     int code = go ? real->pMethods->xWrite(real, data, size, offset)
                   : atomic_load(&file_of(file)->shim->fail_code);
     return ends(file_of(file), &event, code);
@@ -106,6 +107,10 @@ static int shim_close(sqlite3_file *file)
 
 static int shim_read(sqlite3_file *file, void *data, int size, sqlite3_int64 offset)
 {
+    wd_shim *shim = file_of(file)->shim;
+    (void)atomic_fetch_add(&shim->count[WD_SHIM_READ], 1);
+    if (must_fail(shim, WD_SHIM_READ))
+        return atomic_load(&shim->fail_code);
     return real_of(file)->pMethods->xRead(real_of(file), data, size, offset);
 }
 

@@ -11,6 +11,7 @@
 #define WD_TESTS_VFS_SHIM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -19,6 +20,7 @@ typedef enum wd_shim_op {
     WD_SHIM_WRITE,
     WD_SHIM_SYNC,
     WD_SHIM_TRUNCATE,
+    WD_SHIM_READ, /* tells of no events: there are too many */
     WD_SHIM_OPS,
 } wd_shim_op;
 
@@ -46,7 +48,8 @@ typedef struct wd_shim {
      * do the `fail_more` after it. */
     _Atomic int fail_in[WD_SHIM_OPS];
     _Atomic int fail_more;
-    _Atomic int fail_code; /* SQLITE_IOERR_FSYNC, SQLITE_FULL, ... */
+    _Atomic int fail_code;  /* SQLITE_IOERR_FSYNC, SQLITE_FULL, ... */
+    _Atomic bool fail_half; /* of a write that fails, its first half is written */
 
     _Atomic int count[WD_SHIM_OPS]; /* operations so far */
 } wd_shim;
