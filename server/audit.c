@@ -28,6 +28,7 @@ static wd_status apply_begin(wd_store *store, wd_store_job *job, wd_error *err)
     row.outcome = call->route->event != NULL ? "ok" : NULL; /* it is the only row */
     for (size_t i = 0; i < call->n_pairs; i++) {
         wd_rows_pair(&call->pairs[i], &row);
+        row.detail = call->pairs[i].request;
         WD_TRY(wd_audit_append(store, &row, err));
     }
     return WD_OK;

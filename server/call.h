@@ -36,6 +36,7 @@ typedef struct wd_pair {
     const char *scope;                /* NULL: the method's */
     uint32_t item;                    /* index in the batch */
     char digest[WD_SHA256_HEX_BYTES]; /* HMAC of the request or of the action */
+    const char *request; /* JSON, where audit.level is request; NULL: not kept */
 
     /* At the end, by the service; otherwise the whole call's outcome counts. */
     bool known;

@@ -88,6 +88,7 @@ typedef struct wd_config {
     } limits;
     struct {
         wd_audit_level level;
+        wd_text_list redact; /* names of what level request does not keep */
         uint64_t reserve_bytes;
         uint64_t segment_bytes; /* the open segment is sealed when it has so much */
         uint64_t segment_ms;    /* or when its oldest row is so old */

@@ -57,6 +57,9 @@ static const wd_key keys[] = {
 
     {"audit.level", WD_KEY_ENUM, AT(audit.level), "", 0, 1, "metadata",
      "metadata|request", "request: bounded payloads are kept too"},
+    {"audit.redact", WD_KEY_TEXTS, AT(audit.redact), "words", 0, 64,
+     "password passwd secret token api_key apikey authorization credential private_key",
+     NULL, "at level request: what is said of a name that ends so is not kept"},
     {"audit.reserve_bytes", WD_KEY_UINT, AT(audit.reserve_bytes), "bytes", 16 * MIB,
      64 * GIB, "67108864", NULL, "disk space set aside to finish what has begun"},
     {"audit.segment_bytes", WD_KEY_UINT, AT(audit.segment_bytes), "bytes", 64 * KIB,

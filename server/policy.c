@@ -6,6 +6,7 @@
 
 #include "proto/c/sha256.h"
 #include "server/parts.h"
+#include "server/request_text.h"
 #include "server/stages.h"
 #include "store/scope.h"
 
@@ -109,6 +110,30 @@ void wd_call_plan(wd_call *call, void *plan, wd_pair *pairs, size_t n_pairs)
     call->n_pairs = n_pairs;
 }
 
+/* At audit.level request: what is asked goes on record, without its secrets. */
+static wd_step keep_requests(wd_call *call, wd_error *err)
+{
+    const wd_config *config = call->gate->config;
+    const wd_secret_names names = {config->audit.redact.items,
+                                   config->audit.redact.n_items};
+    bool by_item = call->route->method->record == WD_RECORD_ITEM;
+
+    if (config->audit.level != WD_AUDIT_REQUEST || call->message == NULL)
+        return WD_NEXT;
+    for (size_t i = 0; i < call->n_pairs; i++) {
+        wd_pair *pair = &call->pairs[i];
+        pair->request =
+            wd_request_text("{", call->message, by_item ? pair->item : WD_REQUEST_WHOLE,
+                            &names, call->budget);
+        if (pair->request == NULL) {
+            (void)wd_refuse(err, WD_REASON_CAPACITY,
+                            "no memory to keep the request on record (audit.level)");
+            return WD_FAILED;
+        }
+    }
+    return WD_NEXT;
+}
+
 wd_step wd_policy_check(wd_call *call, wd_error *err)
 {
     const wd_route *route = call->route;
@@ -128,5 +153,6 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
         make_digest(call);
     if (decode(call, err) != WD_OK)
         return WD_FAILED;
-    return route->plan != NULL ? route->plan(call, err) : plan_call(call, err);
+    wd_step step = route->plan != NULL ? route->plan(call, err) : plan_call(call, err);
+    return step == WD_NEXT ? keep_requests(call, err) : step;
 }

@@ -228,6 +228,12 @@ static wd_status make_reserve(wd_place *place, wd_error *err)
     return WD_OK;
 }
 
+int wd_place_free(const wd_store_disk *disk, const char *dir, uint64_t *ret_bytes)
+{
+    return disk->free_bytes != NULL ? disk->free_bytes(disk->arg, dir, ret_bytes)
+                                    : real_free_bytes(NULL, dir, ret_bytes);
+}
+
 bool wd_place_low(const wd_place *place)
 {
     uint64_t bytes = 0;

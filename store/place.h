@@ -33,6 +33,10 @@ void wd_place_close(wd_place *place);
 WD_MUST_USE wd_status wd_place_file(const wd_place *place, const char *name,
                                     bool create, int *ret_fd, wd_error *err);
 
+/* What unprivileged users may still write, by `disk` or, where that says nothing, for
+ * real. Returns 0 or an errno. */
+int wd_place_free(const wd_store_disk *disk, const char *dir, uint64_t *ret_bytes);
+
 /* True when free space is below the reserve as configured, or can't be told. */
 bool wd_place_low(const wd_place *place);
 

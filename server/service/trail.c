@@ -1,7 +1,10 @@
 /* Audit: what happened, for those who must be able to believe the answer. */
+#include "server/service/trail.h"
 #include "server/call.h"
 #include "server/service/pb.h"
+#include "server/service/row_info.h"
 #include "server/service/services.h"
+#include "server/service/trail_reads.h"
 #include "server/service/unbuilt.h"
 #include "store/audit.h"
 
@@ -19,81 +22,18 @@ typedef struct gathered {
     bool full; /* the budget is spent */
 } gathered;
 
-static char *copy(gathered *g, const char *text)
-{
-    if (text == NULL || text[0] == '\0')
-        return wd_pb_text("");
-    char *kept = wd_budget_text(g->budget, text, strlen(text));
-    if (kept == NULL)
-        g->full = true;
-    return kept != NULL ? kept : wd_pb_text("");
-}
-
-static ProtobufCBinaryData copy_hash(gathered *g, const uint8_t *hash)
-{
-    void *kept = wd_budget_take(g->budget, WD_AUDIT_HASH_BYTES);
-
-    if (kept == NULL) {
-        g->full = true;
-        return (ProtobufCBinaryData){0, NULL};
-    }
-    memcpy(kept, hash, WD_AUDIT_HASH_BYTES);
-    return wd_pb_bytes(kept, WD_AUDIT_HASH_BYTES);
-}
-
-static void copy_texts(gathered *g, Warded__V1__AuditRow *to, const wd_audit_row *row)
-{
-    to->chain_id = copy(g, row->chain_id);
-    to->event = copy(g, row->event);
-    to->outcome = copy(g, row->outcome);
-    to->reason = copy(g, row->reason);
-    to->principal = copy(g, row->principal);
-    to->token_id = copy(g, row->token_id);
-    to->peer_cert = copy(g, row->peer_cert);
-    to->peer_addr = copy(g, row->peer_addr);
-    to->method = copy(g, row->method);
-    to->scope = copy(g, row->scope);
-    to->trajectory_id = copy(g, row->trajectory_id);
-    to->session_id = copy(g, row->session_id);
-    to->episode_id = copy(g, row->episode_id);
-    to->call_id = copy(g, row->call_id);
-    to->trace_id = copy(g, row->trace_id);
-    to->digest = copy(g, row->digest);
-    to->detail = copy(g, row->detail);
-    to->tool = copy(g, row->tool);
-    to->owner = copy(g, row->owner);
-    to->family = copy(g, row->family);
-    to->pool = copy(g, row->pool);
-}
-
-static void copy_numbers(Warded__V1__AuditRow *to, const wd_audit_row *row)
-{
-    to->seq = row->seq;
-    to->wall_ms = (uint64_t)row->wall_ms;
-    to->mono_ns = (uint64_t)row->mono_ns;
-    to->code = row->code;
-    to->duration_us = row->duration_us;
-    to->bytes_in = row->bytes_in;
-    to->bytes_out = row->bytes_out;
-    to->item = row->item;
-}
-
 static bool gather(void *arg, const wd_audit_row *row)
 {
     gathered *g = arg;
-    Warded__V1__AuditRow *to = wd_budget_take(g->budget, sizeof(*to));
+    Warded__V1__AuditRow *to =
+        g->n_rows < g->capacity ? wd_row_info_copy(row, g->budget) : NULL;
 
-    if (to == NULL || g->n_rows == g->capacity) {
+    if (to == NULL) {
         g->full = true;
         return false;
     }
-    warded__v1__audit_row__init(to);
-    copy_texts(g, to, row);
-    copy_numbers(to, row);
-    to->prev_hash = copy_hash(g, row->prev_hash);
-    to->hash = copy_hash(g, row->hash);
     g->rows[g->n_rows++] = to;
-    return !g->full;
+    return true;
 }
 
 static void take_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
@@ -168,6 +108,24 @@ static wd_status room_for(gathered *g, uint32_t limit, wd_error *err)
     return WD_OK;
 }
 
+/* Where an answer goes on that ended with this row. */
+static uint64_t after(const wd_audit_filter *filter, uint64_t seq)
+{
+    return filter->newest_first ? seq - 1 : seq + 1;
+}
+
+/* Before they are given away. */
+static wd_status note_rows(wd_call *call, const gathered *g, wd_error *err)
+{
+    wd_trail_read read = {.rows = g->n_rows};
+
+    if (g->n_rows > 0) {
+        read.first_seq = g->rows[0]->seq;
+        read.last_seq = g->rows[g->n_rows - 1]->seq;
+    }
+    return wd_trail_read_note(call, &read, err);
+}
+
 static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *g,
                         wd_error *err)
 {
@@ -183,8 +141,9 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *
     wd_reader_set_deadline(reader, call->deadline_ms);
     WD_TRY(wd_audit_query(reader, filter, &sink, &reply.next_seq, err));
     WD_TRY(wd_audit_read_head(reader, &newest, err));
-    if (g->full) /* the last row may be half copied: it comes with the next answer */
-        reply.next_seq = g->rows[--g->n_rows]->seq;
+    if (g->full && g->n_rows > 0) /* what did not fit comes with the next answer */
+        reply.next_seq = after(filter, g->rows[g->n_rows - 1]->seq);
+    WD_TRY(note_rows(call, g, err));
     reply.rows = g->rows;
     reply.n_rows = g->n_rows;
     head.seq = newest.seq;
@@ -226,9 +185,22 @@ static wd_step head(void *self, wd_call *call, const Warded__V1__HeadRequest *re
 
 wd_status wd_service_trail_add(wd_registry *registry, wd_error *err)
 {
-    static const wd_warded_v1_audit_service service = {.query = query, .head = head};
+    static const wd_warded_v1_audit_service service = {
+        .query = query,
+        .show = wd_trail_show,
+        .verify = wd_trail_verify,
+        .head = head,
+        .checkpoint = wd_trail_checkpoint,
+        .stats = wd_trail_stats,
+    };
+    static const char *const readers[] = {
+        "/warded.v1.Audit/Query",  "/warded.v1.Audit/Show",
+        "/warded.v1.Audit/Verify", "/warded.v1.Audit/Checkpoint",
+        "/warded.v1.Audit/Stats",
+    };
 
     WD_TRY(wd_registry_add(registry, &wd_warded_v1_audit, &service, err));
-    wd_registry_place(registry, "/warded.v1.Audit/Query", WD_RUN_READER, NULL);
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+        wd_registry_place(registry, readers[i], WD_RUN_READER, NULL);
     return WD_OK;
 }

@@ -1,0 +1,14 @@
+/* row_info.h - a row of the trail as the message that tells of it.
+ *
+ * Threads: the call's owner.  Owns: nothing; the copy lives in the budget. */
+#ifndef WD_SERVER_SERVICE_ROW_INFO_H
+#define WD_SERVER_SERVICE_ROW_INFO_H
+
+#include "proto/c/alloc.h"
+#include "store/audit.h"
+#include "warded/v1/audit.pb-c.h"
+
+/* NULL: the budget is spent. */
+Warded__V1__AuditRow *wd_row_info_copy(const wd_audit_row *row, wd_budget *budget);
+
+#endif

@@ -1,0 +1,26 @@
+/* trail.h - handlers of Audit that are in files of their own; trail.c registers them.
+ *
+ * Threads: a reader's each.
+ * Source:  proto/warded/v1/audit.proto says what each answers. */
+#ifndef WD_SERVER_SERVICE_TRAIL_H
+#define WD_SERVER_SERVICE_TRAIL_H
+
+#include "proto/c/rule.h"
+#include "server/call.h"
+#include "warded/v1/audit.pb-c.h"
+
+wd_step wd_trail_show(void *self, wd_call *call,
+                      const Warded__V1__AuditShowRequest *request, wd_error *err);
+wd_step wd_trail_verify(void *self, wd_call *call,
+                        const Warded__V1__VerifyRequest *request, wd_error *err);
+wd_step wd_trail_checkpoint(void *self, wd_call *call,
+                            const Warded__V1__CheckpointRequest *request,
+                            wd_error *err);
+wd_step wd_trail_stats(void *self, wd_call *call,
+                       const Warded__V1__StatsRequest *request, wd_error *err);
+
+/* A reader of the gate's store that ends with the call. */
+WD_MUST_USE wd_status wd_trail_reader(const wd_call *call, wd_reader **ret_reader,
+                                      wd_error *err);
+
+#endif
