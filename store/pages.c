@@ -1,5 +1,6 @@
 #include "store/pages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/derived.h"
@@ -22,6 +23,16 @@ wd_status wd_pages_judge(wd_status status, wd_audit_report *report)
     return status;
 }
 
+/* Of a page that could not be read for want of memory, or that the disk did not give,
+ * nothing is known: that is no damage. */
+static bool was_unread(const char *words)
+{
+    static const char mark[] = "error code=";
+    const char *at = strstr(words, mark);
+    long code = at != NULL ? strtol(at + sizeof(mark) - 1, NULL, 10) & 0xff : 0;
+    return code == SQLITE_IOERR || code == SQLITE_NOMEM;
+}
+
 /* SQLite says "ok", or what is wrong first: in a row, or by a failure to read on. */
 static wd_status ask(sqlite3 *db, wd_error *err)
 {
@@ -30,7 +41,10 @@ static wd_status ask(sqlite3 *db, wd_error *err)
     WD_TRY(wd_sql_prepare(db, "PRAGMA integrity_check(1)", &stmt, err));
     WD_TRY(wd_sql_next(stmt, &row, err));
     const char *words = row ? wd_sql_text(stmt, 0) : "no answer";
-    return strcmp(words, "ok") == 0 ? WD_OK : wd_fail(err, WD_DATA_LOSS, "%s", words);
+    WD_TRY(wd_sql_whole(stmt, err));
+    if (strcmp(words, "ok") == 0)
+        return WD_OK;
+    return wd_fail(err, was_unread(words) ? WD_UNAVAILABLE : WD_DATA_LOSS, "%s", words);
 }
 
 static wd_status check_source(const wd_trail *trail, const wd_source *source,
