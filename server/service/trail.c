@@ -36,7 +36,7 @@ static bool gather(void *arg, const wd_audit_row *row)
     return true;
 }
 
-static void take_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
+void wd_trail_take_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
 {
     if (asked == NULL)
         return;
@@ -72,8 +72,22 @@ static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
         .limit = request->limit != 0 ? request->limit : DEFAULT_ROWS,
     };
 
-    take_filter(request->filter, &filter);
+    wd_trail_take_filter(request->filter, &filter);
     return filter;
+}
+
+wd_status wd_trail_check_filter(const Warded__V1__AuditFilter *asked, wd_error *err)
+{
+    const wd_unbuilt fields[] = {
+        {"filter.family",
+         asked != NULL && asked->family[0] != '\0'}, /* no row says it */
+    };
+
+    WD_TRY(wd_unbuilt_refuse(fields, 1, err));
+    if (asked != NULL && (asked->since_ms > INT64_MAX || asked->until_ms > INT64_MAX))
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "since_ms and until_ms are at most 2^63 - 1");
+    return WD_OK;
 }
 
 static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *err)
@@ -81,19 +95,10 @@ static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *
     if (request->limit > WD_AUDIT_QUERY_ROWS)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u",
                          request->limit, WD_AUDIT_QUERY_ROWS);
-    const Warded__V1__AuditFilter *asked = request->filter;
-    const wd_unbuilt fields[] = {
-        {"filter.family",
-         asked != NULL && asked->family[0] != '\0'}, /* no row says it */
-    };
-
-    WD_TRY(wd_unbuilt_refuse(fields, 1, err));
-    if (request->from_seq > INT64_MAX || request->to_seq > INT64_MAX ||
-        (asked != NULL && (asked->since_ms > INT64_MAX || asked->until_ms > INT64_MAX)))
-        return wd_refuse(
-            err, WD_REASON_FIELD_INVALID,
-            "from_seq, to_seq, since_ms and until_ms are at most 2^63 - 1");
-    return WD_OK;
+    if (request->from_seq > INT64_MAX || request->to_seq > INT64_MAX)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "from_seq and to_seq are at most 2^63 - 1");
+    return wd_trail_check_filter(request->filter, err);
 }
 
 /* Memory for `limit` rows: a row has about 800 bytes, 8 KiB at most. */
@@ -192,11 +197,12 @@ wd_status wd_service_trail_add(wd_registry *registry, wd_error *err)
         .head = head,
         .checkpoint = wd_trail_checkpoint,
         .stats = wd_trail_stats,
+        .export = wd_trail_export,
     };
     static const char *const readers[] = {
         "/warded.v1.Audit/Query",  "/warded.v1.Audit/Show",
         "/warded.v1.Audit/Verify", "/warded.v1.Audit/Checkpoint",
-        "/warded.v1.Audit/Stats",
+        "/warded.v1.Audit/Stats",  "/warded.v1.Audit/Export",
     };
 
     WD_TRY(wd_registry_add(registry, &wd_warded_v1_audit, &service, err));

@@ -20,4 +20,9 @@ typedef struct wd_trail_read {
 WD_MUST_USE wd_status wd_trail_read_note(wd_call *call, const wd_trail_read *read,
                                          wd_error *err);
 
+/* The same of a piece of an export, with its SHA-256: a row audit.export. */
+WD_MUST_USE wd_status wd_trail_export_note(wd_call *call, const wd_trail_read *read,
+                                           const uint8_t digest[WD_SHA256_BYTES],
+                                           wd_error *err);
+
 #endif

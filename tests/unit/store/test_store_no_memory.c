@@ -42,8 +42,8 @@ static bool may_allocate(void)
     return before > 0 || (before < 0 && atomic_load(&mem()->once));
 }
 
-/* The names are the linker's (--wrap). */
-/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+/* The names are the linker's (--wrap).
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
