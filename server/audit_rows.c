@@ -47,12 +47,27 @@ void wd_rows_base(const wd_call *call, wd_row_text *text, wd_audit_row *ret_row)
     base_request(call, text, ret_row);
     if (call->token != NULL)
         ret_row->owner = call->token->owner;
+    if (call->token != NULL)
+        ret_row->family = call->token->family;
     if (call->route != NULL && call->token != NULL)
         ret_row->scope = call->route->method->scope;
 }
 
+wd_audit_row wd_rows_by(const wd_call *call)
+{
+    return (wd_audit_row){
+        .principal = call->peer->identity.uri,
+        .peer_cert = call->peer->cert_hex,
+        .peer_addr = call->peer->address,
+        .call_id = call->id_text,
+        .pool = call->gate->pool,
+    };
+}
+
 const char *wd_rows_refusal_event(const wd_error *error)
 {
+    if (error->reason == WD_REASON_TOKEN_RETIRED)
+        return "token.reuse_after_retire";
     if (error->status == WD_UNAUTHENTICATED)
         return "auth";
     return error->status == WD_PERMISSION_DENIED ? "authz.deny" : "call.refused";

@@ -20,6 +20,9 @@ typedef struct wd_row_text {
 /* All that is known of the call itself; event and outcome are left to the caller. */
 void wd_rows_base(const wd_call *call, wd_row_text *text, wd_audit_row *ret_row);
 
+/* Who called, for the rows that tell what became of a token: the rest is the store's. */
+wd_audit_row wd_rows_by(const wd_call *call);
+
 /* The event of a refusal: "auth", "authz.deny", or "call.refused". */
 const char *wd_rows_refusal_event(const wd_error *error);
 

@@ -26,6 +26,9 @@ wd_step wd_auth_check(wd_call *call, wd_error *err)
     const wd_token_proof proof = {
         .token = call->request->token,
         .peer_uri = call->peer->identity.uri,
+        .peer_cert = call->peer->identity.cert_sha256,
+        .peer_key = call->peer->identity.key_sha256,
+        .peer_address = call->peer->address,
         .gate_uri = gate->uri,
         .now_ms = wd_store_now_ms(gate->store),
     };

@@ -5,6 +5,7 @@
 #include "server/dedupe.h"
 #include "server/parts.h"
 #include "server/pipeline.h"
+#include "server/spend.h"
 
 void wd_call_free(wd_call *call)
 {
@@ -13,6 +14,7 @@ void wd_call_free(wd_call *call)
     wd_dedupe_release(call);
     wd_kept_unref(call->kept);
     wd_answer_unref(call->answer);
+    wd_spend_release(call);
     wd_inflight_remove(call->gate->inflight, &call->live);
     if (call->work_free != NULL)
         call->work_free(call->work);

@@ -86,6 +86,10 @@ typedef struct wd_call {
                            * other fields say. NULL: none */
     bool claimed;      /* the call id is this call's */
 
+    /* set by spend */
+    bool entered;        /* it has a place among its token's calls */
+    bool waits_for_uses; /* to be reserved by the store */
+
     /* set by audit */
     bool begun; /* the intent is durable */
 

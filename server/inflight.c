@@ -61,8 +61,17 @@ void wd_inflight_remove(wd_inflight *table, wd_live *live)
     (void)pthread_mutex_unlock(&table->lock);
 }
 
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
 static bool matches(const wd_live *live, const wd_live_filter *filter)
 {
+    if (filter->token_ids != NULL &&
+        bsearch(live->token_id, filter->token_ids, filter->n_token_ids,
+                sizeof(*filter->token_ids), by_id) == NULL)
+        return false;
     if (filter->pipe != 0 && filter->pipe != live->pipe)
         return false;
     if (filter->principal != NULL && strcmp(filter->principal, live->principal) != 0)
@@ -123,6 +132,19 @@ wd_signal wd_inflight_signalled(wd_inflight *table, const wd_live *live)
     wd_signal signal = live->signal;
     (void)pthread_mutex_unlock(&table->lock);
     return signal;
+}
+
+size_t wd_inflight_tokens(wd_inflight *table, char (**ret_ids)[WD_TOKEN_ID_CHARS + 1])
+{
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&table->lock);
+    *ret_ids = calloc(table->count + 1, sizeof(**ret_ids));
+    for (wd_live *at = table->head.next; *ret_ids != NULL && at != &table->head;
+         at = at->next)
+        memcpy((*ret_ids)[n++], at->token_id, sizeof(at->token_id));
+    (void)pthread_mutex_unlock(&table->lock);
+    return n;
 }
 
 size_t wd_inflight_count(wd_inflight *table)

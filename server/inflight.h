@@ -42,6 +42,8 @@ typedef struct wd_live_filter {
     const char *principal;
     const uint8_t *call_id;
     const char *token_id;
+    const char (*token_ids)[WD_TOKEN_ID_CHARS + 1]; /* one of these, sorted */
+    size_t n_token_ids;
     uint32_t pipe;
 } wd_live_filter;
 
@@ -65,6 +67,10 @@ void wd_inflight_move(wd_inflight *table, const wd_live_filter *filter, uint32_t
 /* Mark every call that matches and was not marked yet; returns how many. */
 size_t wd_inflight_signal(wd_inflight *table, const wd_live_filter *filter,
                           wd_signal signal);
+
+/* The tokens of the calls under way, in no order, as often as they have one: *ret_ids is
+ * from malloc, NULL for none or without memory; how many. */
+size_t wd_inflight_tokens(wd_inflight *table, char (**ret_ids)[WD_TOKEN_ID_CHARS + 1]);
 
 /* The call's mark. */
 wd_signal wd_inflight_signalled(wd_inflight *table, const wd_live *live);

@@ -20,6 +20,7 @@ static const wd_stage stages[] = {
     {"auth",     wd_auth_check,    false}, /* whose token, and is it good here */
     {"policy",   wd_policy_check,  false}, /* may this token do that; the payload */
     {"dedupe",   wd_dedupe_claim,  false}, /* never twice */
+    {"spend",    wd_spend_take,    false}, /* what the token has left */
     {"audit",    wd_audit_begin,   true},  /* the decision is durable ... */
     {"service",  wd_service_run,   false}, /* ... before anything happens */
     {"outcome",  wd_outcome_write, true},  /* what happened is durable ... */

@@ -10,6 +10,8 @@
 #include "server/stages.h"
 #include "store/scope.h"
 
+#define UNWRAP "/warded.v1.Token/Unwrap"
+
 /* Whether the token opens the method. A scope "area:{...}" is opened by any scope of
  * its area: the service then asks for each object. */
 static bool allowed(const wd_method *method, const wd_token *token)
@@ -17,8 +19,10 @@ static bool allowed(const wd_method *method, const wd_token *token)
     char area[WD_SCOPE_BYTES + 1];
     size_t length = strcspn(method->scope, ":");
 
-    if (method->scope[0] == '\0')
-        return true;
+    if (token->kind == WD_TOKEN_WRAP)
+        return strcmp(method->path, UNWRAP) == 0; /* which opens to wraps alone */
+    if (method->scope[0] == '\0' || method->own)
+        return true; /* own: the planner looks whom it concerns */
     if (strchr(method->scope, '{') == NULL)
         return wd_scopes_cover(token->scopes, token->n_scopes, method->scope);
     if (length >= sizeof(area))
@@ -87,7 +91,7 @@ static wd_status decode(wd_call *call, wd_error *err)
 }
 
 /* One pair, of the whole call; none of what leaves no record. */
-static wd_step plan_call(wd_call *call, wd_error *err)
+wd_step wd_call_plan_one(wd_call *call, wd_error *err)
 {
     if (!call->route->method->audited)
         return WD_NEXT;
@@ -153,6 +157,7 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
         make_digest(call);
     if (decode(call, err) != WD_OK)
         return WD_FAILED;
-    wd_step step = route->plan != NULL ? route->plan(call, err) : plan_call(call, err);
+    wd_step step =
+        route->plan != NULL ? route->plan(call, err) : wd_call_plan_one(call, err);
     return step == WD_NEXT ? keep_requests(call, err) : step;
 }

@@ -10,4 +10,7 @@
  * budget. */
 void wd_call_plan(wd_call *call, void *plan, wd_pair *pairs, size_t n_pairs);
 
+/* The usual plan: one pair, of the whole call. */
+WD_MUST_USE wd_step wd_call_plan_one(wd_call *call, wd_error *err);
+
 #endif

@@ -129,12 +129,24 @@ static wd_status issue_token_as_user(const maker *m, wd_token_issued *ret_issued
     return status;
 }
 
+/* With this file a client renews its token by itself; only data tokens may. */
+static wd_status put_expires(const maker *m, const wd_token *token)
+{
+    char text[64];
+    if (token->kind != WD_TOKEN_DATA)
+        return WD_OK;
+    (void)snprintf(text, sizeof(text), "%lld %lld\n", (long long)token->not_before_ms,
+                   (long long)wd_token_expires_ms(token));
+    return put(m, "expires", text_span(text), 0644);
+}
+
 static wd_status put_token(const maker *m, wd_profile_made *made)
 {
     WD_AUTO_ISSUED issued = {0};
     WD_TRY(issue_token_as_user(m, &issued));
     (void)snprintf(made->token_id, sizeof(made->token_id), "%s", issued.token->id);
-    made->token_expires_ms = issued.token->expires_ms;
+    made->token_expires_ms = wd_token_expires_ms(issued.token);
+    WD_TRY(put_expires(m, issued.token));
     return put(m, "token", text_span(issued.text.chars), 0600);
 }
 

@@ -16,6 +16,7 @@ WD_MUST_USE wd_step wd_dispatch_find(wd_call *call, wd_error *err);
 WD_MUST_USE wd_step wd_auth_check(wd_call *call, wd_error *err);
 WD_MUST_USE wd_step wd_policy_check(wd_call *call, wd_error *err);
 WD_MUST_USE wd_step wd_dedupe_claim(wd_call *call, wd_error *err);
+WD_MUST_USE wd_step wd_spend_take(wd_call *call, wd_error *err);
 WD_MUST_USE wd_step wd_audit_begin(wd_call *call, wd_error *err); /* always runs */
 WD_MUST_USE wd_step wd_service_run(wd_call *call, wd_error *err);
 WD_MUST_USE wd_step wd_outcome_write(wd_call *call, wd_error *err); /* always runs */

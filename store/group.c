@@ -20,25 +20,25 @@ static wd_status run(wd_store *store, wd_store_stmt which, wd_error *err)
 }
 
 /* A job failed by itself: its changes go, those of its group stay. */
-static wd_status undo_job(wd_store *store, const wd_head *head, const wd_token *fresh,
-                          wd_error *err)
+static wd_status undo_job(wd_store *store, const wd_head *head,
+                          const wd_token_change *changes, wd_error *err)
 {
     store->pending = *head;
-    wd_tokens_undo(store, fresh);
+    wd_tokens_undo(store, changes);
     return run(store, WD_STMT_UNDO_JOB, err);
 }
 
 static wd_status write_job(wd_store *store, wd_store_job *job, wd_error *err)
 {
     wd_head head = store->pending;
-    const wd_token *fresh = store->fresh;
+    const wd_token_change *changes = store->changes;
     WD_TRY(run(store, WD_STMT_SAVEPOINT, err));
     job->error = (wd_error){0};
     job->status = job->apply(store, job, &job->error);
     if (job->status != WD_OK) {
         if (is_fault(store->db, job))
             return wd_fail(err, WD_UNAVAILABLE, "%s", job->error.msg);
-        WD_TRY(undo_job(store, &head, fresh, err));
+        WD_TRY(undo_job(store, &head, changes, err));
     }
     return run(store, WD_STMT_RELEASE, err);
 }
@@ -54,8 +54,12 @@ static wd_status keep_time(wd_store *store, int64_t *kept_ms, wd_error *err)
     char at[24];
     (void)snprintf(text, sizeof(text), "%lld", (long long)now);
     (void)snprintf(at, sizeof(at), "%lld", (long long)wd_clock_wall_ms(store->clock));
+    char mono[WD_STORE_KEPT_BYTES];
+    (void)snprintf(mono, sizeof(mono), "%lld %s",
+                   (long long)wd_clock_mono_ms(store->clock), store->boot_id);
     wd_sql_bind_text(store->stmts[WD_STMT_KEEP_TIME], 1, text);
     wd_sql_bind_text(store->stmts[WD_STMT_KEEP_TIME], 2, at);
+    wd_sql_bind_text(store->stmts[WD_STMT_KEEP_TIME], 3, mono);
     *kept_ms = now;
     return run(store, WD_STMT_KEEP_TIME, err);
 }

@@ -33,21 +33,26 @@ typedef enum wd_store_stmt {
     WD_STMT_COUNT,
 } wd_store_stmt;
 
+typedef struct wd_token_change wd_token_change; /* store/token_rows.h */
+
+#define WD_STORE_KEPT_BYTES 96U /* the monotonic time as kept: "MONO BOOT" */
+
 struct wd_store {
     /* The writer's: its thread, or the caller of wd_store_run. */
     sqlite3 *db;
     sqlite3_stmt *stmts[WD_STMT_COUNT];
-    wd_place place;          /* folder, lock and reserve */
-    const char *vfs;         /* NULL: the default */
-    wd_head pending;         /* newest row of the group in work */
-    wd_token *fresh;         /* tokens of that group, newest first, for the table */
-    int64_t kept_highest_ms; /* as in meta */
+    wd_place place;           /* folder, lock and reserve */
+    const char *vfs;          /* NULL: the default */
+    wd_head pending;          /* newest row of the group in work */
+    wd_token_change *changes; /* of tokens in that group, newest first, for the table */
+    int64_t kept_highest_ms;  /* as in meta */
 
     /* Anybody's. */
     const wd_clock *clock;
     char chain_id[WD_UUID_TEXT_BYTES];
     wd_token_table *tokens;
     _Atomic int64_t ahead_ms; /* the store's time less the monotonic clock */
+    char boot_id[WD_UUID_TEXT_BYTES];
     atomic_bool degraded;
     pthread_mutex_t head_lock; /* private to store.c */
     wd_head durable;
@@ -86,16 +91,11 @@ WD_MUST_USE wd_status wd_chain_verify(wd_trail *trail, const wd_audit_range *ran
  * Always leaves the connection outside a transaction. */
 void wd_group_write(wd_store *store, wd_store_job *jobs);
 
-/* The table. add takes the caller's count; each holds the table's lock. */
+/* The table. add takes the caller's count when it succeeds. The parent and the earlier
+ * generations must be in it.  Errors: RESOURCE_EXHAUSTED */
 WD_MUST_USE wd_status wd_token_table_new(wd_token_table **ret_table, wd_error *err);
-void wd_token_table_free(wd_token_table *table);
-WD_DEFINE_AUTO(wd_token_table, wd_token_table_free)
-void wd_token_table_add(wd_token_table *table, wd_token *token);
-void wd_token_table_each(wd_token_table *table,
-                         void (*visit)(void *arg, wd_token *token), void *arg);
-
-/* A count of the token with this id, or NULL. */
-wd_token *wd_token_table_find(wd_token_table *table, const char *id);
+WD_MUST_USE wd_status wd_token_table_add(wd_token_table *table, wd_token *token,
+                                         wd_error *err);
 
 /* Loads every token of the database into a table. */
 WD_MUST_USE wd_status wd_tokens_load(sqlite3 *db, wd_token_table *table, wd_error *err);
@@ -104,9 +104,12 @@ WD_MUST_USE wd_status wd_tokens_load(sqlite3 *db, wd_token_table *table, wd_erro
  * in one commit. What can't be written now is written with the next flush. */
 void wd_tokens_flush_used(wd_store *store);
 
-/* Hands the tokens of a committed group to the table, or lets those of a group or job
- * that was undone go: all that came after `until`, which is NULL or one of them. */
+/* At the end: gives back the uses that were reserved and not used. */
+void wd_tokens_give_back(wd_store *store);
+
+/* Has the table follow a committed group, or lets the changes of a group or job that was
+ * undone go: all that came after `until`, which is NULL or one of them. */
 void wd_tokens_settle(wd_store *store);
-void wd_tokens_undo(wd_store *store, const wd_token *until);
+void wd_tokens_undo(wd_store *store, const wd_token_change *until);
 
 #endif

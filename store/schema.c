@@ -44,11 +44,38 @@ static const char step_3[] = "ALTER TABLE audit ADD COLUMN owner TEXT;"
 static const char step_4[] =
     "CREATE TABLE checkpoints (seq INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;";
 
+/* Generations of a family, and what a token may be bound to besides. `reserved` counts in
+ * the row that is called as the family. */
+static const char step_5[] =
+    "ALTER TABLE tokens ADD COLUMN family TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE tokens ADD COLUMN generation INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE tokens ADD COLUMN ttl_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN renewable_until_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN idle_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN max_uses INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN rate_calls INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN rate_per_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN concurrency INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN retires_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN retires_old INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN wraps TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE tokens ADD COLUMN inner_ttl_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN overlap_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN unwrapped TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE tokens ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE tokens ADD COLUMN last_peer TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE tokens ADD COLUMN last_address TEXT NOT NULL DEFAULT '';"
+    "UPDATE tokens SET family = id, ttl_ms = expires_ms - not_before_ms,"
+    "  renewable_until_ms = not_before_ms + 2592000000;"
+    "CREATE UNIQUE INDEX tokens_family ON tokens (family, generation)"
+    "  WHERE generation > 0;";
+
 const wd_schema_step wd_schema_steps[] = {
     {"tokens and audit", step_1},
     {"the token that a token was issued with", step_2},
     {"owner, family and pool of audit rows", step_3},
     {"signed checkpoints", step_4},
+    {"families, renewals, limits and wraps of tokens", step_5},
 };
 const size_t wd_schema_n_steps = sizeof(wd_schema_steps) / sizeof(wd_schema_steps[0]);
 

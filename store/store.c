@@ -9,6 +9,7 @@
 #include "store/audit_cells.h"
 #include "store/internal.h"
 #include "store/schema.h"
+#include "store/token_family.h"
 #include "store/token_trail.h"
 
 #define WAL_BYTES "67108864" /* what the WAL file is cut back to after a checkpoint */
@@ -21,7 +22,7 @@ static const char *const stmt_sql[WD_STMT_COUNT] = {
     [WD_STMT_COMMIT] = "COMMIT",
     [WD_STMT_ROLLBACK] = "ROLLBACK",
     [WD_STMT_KEEP_TIME] = "INSERT INTO meta VALUES ('highest_wall_ms', ?1),"
-                          " ('kept_at_wall_ms', ?2)"
+                          " ('kept_at_wall_ms', ?2), ('kept_at_mono', ?3)"
                           " ON CONFLICT DO UPDATE SET value = excluded.value",
     [WD_STMT_APPEND] =
         "INSERT INTO audit (" WD_AUDIT_COLUMNS ") VALUES (" WD_AUDIT_PARAMETERS ")",
@@ -41,9 +42,15 @@ static void see_time(wd_store *store, int64_t ahead_ms)
 
 int64_t wd_store_now_ms(wd_store *store)
 {
+    int64_t wall = wd_clock_wall_ms(store->clock); /* first: a pause makes it less */
     int64_t mono = wd_clock_mono_ms(store->clock);
-    see_time(store, wd_clock_wall_ms(store->clock) - mono);
+    see_time(store, wall - mono);
     return mono + atomic_load(&store->ahead_ms);
+}
+
+int64_t wd_store_skew_ms(wd_store *store)
+{
+    return wd_store_now_ms(store) - wd_clock_wall_ms(store->clock);
 }
 
 wd_token_table *wd_store_tokens(wd_store *store)
@@ -212,6 +219,20 @@ static wd_status read_time(wd_store *store, const char *name, int64_t *ret_ms,
     return WD_OK;
 }
 
+/* The time at which it was kept, and what has passed by the monotonic clock since, whatever
+ * the wall clock says; 0: the machine was started again since. */
+static wd_status kept_and_gone(wd_store *store, int64_t *ret_ms, wd_error *err)
+{
+    char text[WD_STORE_KEPT_BYTES];
+    char *end = NULL;
+    int64_t now = wd_clock_mono_ms(store->clock);
+    WD_TRY(wd_meta_read(store->db, "kept_at_mono", text, sizeof(text), err));
+    int64_t mono = strtoll(text, &end, 10);
+    bool same_boot = *end == ' ' && strcmp(end + 1, store->boot_id) == 0;
+    *ret_ms = same_boot && now > mono ? store->kept_highest_ms + now - mono : 0;
+    return WD_OK;
+}
+
 /* The kept time, and the newest rows': a kill may have come before it was kept. What
  * has passed since it was kept counts too, as far as the wall clock tells: it may have
  * stood far behind the kept time then, as it does now. */
@@ -226,11 +247,15 @@ static wd_status load_highest(wd_store *store, wd_error *err)
                          "SELECT max(wall_ms) FROM"
                          " (SELECT wall_ms FROM audit ORDER BY seq DESC LIMIT 1000)",
                          &rows, err));
+    int64_t gone = 0;
+    WD_TRY(kept_and_gone(store, &gone, err));
     int64_t highest = store->kept_highest_ms;
     if (kept_at != 0 && now > kept_at)
         highest += now - kept_at;
     if (rows > highest)
         highest = rows;
+    if (gone > highest)
+        highest = gone;
     atomic_store(&store->ahead_ms, highest - wd_clock_mono_ms(store->clock));
     return WD_OK;
 }
@@ -245,7 +270,24 @@ static wd_status load(wd_store *store, wd_error *err)
     WD_TRY(load_highest(store, err));
     WD_TRY(wd_token_table_new(&store->tokens, err));
     WD_TRY(wd_tokens_load(store->db, store->tokens, err));
+    wd_token_table_empty_rates(store->tokens, wd_clock_mono_ns(store->clock));
     return verify_tokens(store, &trail, err);
+}
+
+/* "": not known, which is like no other. */
+static void read_boot_id(const wd_store_options *options, char *ret_id, size_t size)
+{
+    WD_AUTO_FD int fd = -1;
+    ssize_t got = 0;
+    if (options->boot_id != NULL) {
+        (void)snprintf(ret_id, size, "%s", options->boot_id);
+        return;
+    }
+    fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        got = read(fd, ret_id, size - 1);
+    ret_id[got > 0 ? got : 0] = '\0';
+    ret_id[strcspn(ret_id, "\n")] = '\0';
 }
 
 static wd_store *store_new(const wd_store_options *options)
@@ -258,6 +300,7 @@ static wd_store *store_new(const wd_store_options *options)
     store->clock = options->clock != NULL ? options->clock : wd_clock_system();
     store->vfs = options->vfs;
     (void)pthread_mutex_init(&store->head_lock, NULL);
+    read_boot_id(options, store->boot_id, sizeof(store->boot_id));
     return store;
 }
 
@@ -285,6 +328,7 @@ static void keep_last(wd_store *store)
         return; /* never opened whole */
     (void)wd_store_now_ms(store);
     store->kept_highest_ms = 0; /* keep it to the millisecond */
+    wd_tokens_give_back(store);
     wd_tokens_flush_used(store);
     if (write_back(store, &ignored) != WD_OK)
         return; /* the WAL stays for the next start */

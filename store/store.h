@@ -42,7 +42,8 @@ typedef struct wd_store_options {
     uint64_t reserve_bytes;       /* 0: as it is, else WD_STORE_RESERVE_BYTES */
     const struct wd_clock *clock; /* NULL: the system's; outlives the store */
     const char *vfs;              /* name of a SQLite VFS; NULL: the default (tests) */
-    wd_store_disk disk;           /* all NULL: the real one (tests) */
+    const char *boot_id; /* of this machine's start; NULL: the kernel's (tests) */
+    wd_store_disk disk;  /* all NULL: the real one (tests) */
 } wd_store_options;
 
 /* Takes the lock, refuses what cannot be trusted, migrates an older schema, writes the
@@ -68,6 +69,9 @@ WD_DEFINE_AUTO(wd_store, wd_store_close)
  * set back, the highest it ever said and what has passed since. It never goes back and
  * never stands still, not even across a restart. */
 int64_t wd_store_now_ms(wd_store *store);
+
+/* By how much that is ahead of the wall clock: more than 0 after it was set back. */
+int64_t wd_store_skew_ms(wd_store *store);
 
 /* The tokens in memory. Belongs to the store. */
 struct wd_token_table *wd_store_tokens(wd_store *store);

@@ -9,6 +9,8 @@
 #include "store/token_body.h"
 
 #define BIND_URI     "uri:"
+#define BIND_KEY     "key:"
+#define BIND_CERT    "cert:"
 #define BIND_UNBOUND "unbound"
 
 static const char *or_empty(const char *text)
@@ -85,6 +87,23 @@ static wd_status check_scopes(const wd_token_spec *spec, wd_error *err)
     return WD_OK;
 }
 
+/* 64 lower-case hex digits: a SHA-256. */
+static bool is_hash(const char *text)
+{
+    size_t hex = WD_SHA256_HEX_BYTES - 1;
+    return strlen(text) == hex && strspn(text, "0123456789abcdef") == hex;
+}
+
+static bool bind_valid(const char *bind)
+{
+    if (strncmp(bind, BIND_KEY, strlen(BIND_KEY)) == 0)
+        return is_hash(bind + strlen(BIND_KEY));
+    if (strncmp(bind, BIND_CERT, strlen(BIND_CERT)) == 0)
+        return is_hash(bind + strlen(BIND_CERT));
+    return strncmp(bind, BIND_URI "spiffe://", 13) == 0 && bind[13] != '\0' &&
+           is_uri_text(bind);
+}
+
 static wd_status check_bind(const wd_token_spec *spec, wd_error *err)
 {
     const char *bind = or_empty(spec->bind);
@@ -95,11 +114,12 @@ static wd_status check_bind(const wd_token_spec *spec, wd_error *err)
             err, WD_REASON_FIELD_INVALID,
             "bind: an unbound token works for whoever steals it, and was not "
             "asked for with --unbound");
-    if (strncmp(bind, BIND_URI "spiffe://", 13) != 0 || bind[13] == '\0' ||
-        !is_uri_text(bind))
+    if (!bind_valid(bind))
         return wd_refuse(
             err, WD_REASON_FIELD_INVALID,
-            "bind: must be uri:spiffe://... of the client that may use it");
+            "bind: must be uri:spiffe://... of the client that may use it, or key: or "
+            "cert: and the 64 hex digits of the SHA-256 of its public key or "
+            "certificate");
     return check_text("bind", bind, WD_URI_BYTES + strlen(BIND_URI), err);
 }
 
@@ -116,6 +136,64 @@ static wd_status check_times(const wd_token_spec *spec, int64_t now_ms, wd_error
     return WD_OK;
 }
 
+/* --- bounds ----------------------------------------------------------------------- */
+
+static wd_status check_number(const char *field, int64_t value, int64_t least,
+                              int64_t most, wd_error *err)
+{
+    if (value == 0 || (value >= least && value <= most))
+        return WD_OK;
+    return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s: %lld, allowed are %lld to %lld",
+                     field, (long long)value, (long long)least, (long long)most);
+}
+
+static wd_status check_limits(const wd_token_limits *limits, wd_error *err)
+{
+    WD_TRY(check_number("max_uses", limits->max_uses, 1, WD_TOKEN_USES_MAX, err));
+    WD_TRY(check_number("rate.calls", limits->rate_calls, 1, WD_TOKEN_RATE_CALLS_MAX,
+                        err));
+    WD_TRY(check_number("rate.per_ms", limits->rate_per_ms, WD_TOKEN_RATE_MS_MIN,
+                        WD_TOKEN_RATE_MS_MAX, err));
+    WD_TRY(check_number("concurrency", limits->concurrency, 1, WD_TOKEN_CONCURRENCY_MAX,
+                        err));
+    if ((limits->rate_calls == 0) != (limits->rate_per_ms == 0))
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "rate: calls and per_ms, both or none");
+    return WD_OK;
+}
+
+static int64_t ttl_of(const wd_token_spec *spec)
+{
+    if (spec->ttl_ms != 0)
+        return spec->ttl_ms;
+    return spec->kind == WD_TOKEN_ADMIN ? WD_TOKEN_TTL_ADMIN_MS : WD_TOKEN_TTL_DATA_MS;
+}
+
+static wd_status check_wrap(const wd_token_spec *spec, wd_error *err)
+{
+    WD_TRY(check_number("wrap_ttl_ms", spec->wrap_ttl_ms, WD_TOKEN_TTL_MIN_MS,
+                        WD_TOKEN_WRAP_MAX_MS, err));
+    if (spec->wrap_ttl_ms != 0 && spec->not_before_ms != 0)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "not_before_ms: a wrapped token holds from its unwrapping on");
+    if (spec->wrap_ttl_ms >= ttl_of(spec))
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "wrap_ttl_ms: %lld, and the token inside ends after %lld",
+                         (long long)spec->wrap_ttl_ms, (long long)ttl_of(spec));
+    return WD_OK;
+}
+
+static wd_status check_bounds(const wd_token_spec *spec, int64_t now_ms, wd_error *err)
+{
+    WD_TRY(check_times(spec, now_ms, err));
+    WD_TRY(check_number("renewable_ms", spec->renewable_ms, ttl_of(spec),
+                        WD_TOKEN_TTL_MAX_MS, err));
+    WD_TRY(check_number("idle_ms", spec->idle_ms, WD_TOKEN_IDLE_MIN_MS,
+                        WD_TOKEN_TTL_MAX_MS, err));
+    WD_TRY(check_limits(&spec->limits, err));
+    return check_wrap(spec, err);
+}
+
 static wd_status check(const wd_token_spec *spec, int64_t now_ms, wd_error *err)
 {
     if (spec->kind != 0 && spec->kind != WD_TOKEN_DATA && spec->kind != WD_TOKEN_ADMIN)
@@ -126,57 +204,121 @@ static wd_status check(const wd_token_spec *spec, int64_t now_ms, wd_error *err)
     WD_TRY(check_audience(spec->audience, err));
     WD_TRY(check_scopes(spec, err));
     WD_TRY(check_bind(spec, err));
-    return check_times(spec, now_ms, err);
+    return check_bounds(spec, now_ms, err);
 }
 
-static int64_t ttl_of(const wd_token_spec *spec)
-{
-    if (spec->ttl_ms != 0)
-        return spec->ttl_ms;
-    return spec->kind == WD_TOKEN_ADMIN ? WD_TOKEN_TTL_ADMIN_MS : WD_TOKEN_TTL_DATA_MS;
-}
+/* --- making ----------------------------------------------------------------------- */
 
-static wd_status build(const wd_token_spec *spec, int64_t now_ms, const char *secret,
-                       wd_token **ret_token, wd_error *err)
+/* Draws id and secret; a family is called as its first token, unless it has a name. */
+static wd_status draw(wd_token *what, wd_token_issued *ret_issued, wd_error *err)
 {
-    WD_AUTO(wd_text) *scopes = wd_token_scopes_text(spec->scopes, spec->n_scopes);
+    WD_AUTO(wd_text) *scopes = wd_token_scopes_text(what->scopes, what->n_scopes);
+    wd_token_fields fields = {.token = *what, .scopes = scopes};
+    uint8_t digest[WD_TOKEN_DIGEST_BYTES];
+    wd_token_name name;
+    WD_AUTO_ISSUED made = {0};
     if (scopes == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
-    wd_token_name name;
-    uint8_t digest[WD_TOKEN_DIGEST_BYTES];
-    WD_ASSERT(wd_token_parse(secret, &name));
-    wd_token_digest(secret, digest);
-    int64_t start = spec->not_before_ms != 0 ? spec->not_before_ms : now_ms;
-    wd_token_fields fields = {
-        .id = name.id,
-        .kind = name.kind,
-        .name = spec->name,
-        .owner = or_empty(spec->owner),
-        .purpose = or_empty(spec->purpose),
-        .audience = or_empty(spec->audience),
-        .scopes = scopes,
-        .bind = spec->bind,
-        .parent = or_empty(spec->parent),
-        .digest = digest,
-        .created_ms = now_ms,
-        .not_before_ms = start,
-        .expires_ms = start + ttl_of(spec),
-        .revoked_reason = "",
-    };
-    return wd_token_build(&fields, ret_token, err);
+    wd_token_mint(what->kind, NULL, NULL, &made.text);
+    WD_ASSERT(wd_token_parse(made.text.chars, &name));
+    wd_token_digest(made.text.chars, digest);
+    memcpy(fields.token.id, name.id, sizeof(name.id));
+    if (what->family[0] == '\0')
+        memcpy(fields.token.family, name.id, sizeof(name.id));
+    fields.digest = digest;
+    fields.expires_ms = what->not_before_ms + what->ttl_ms;
+    WD_TRY(wd_token_build(&fields, &made.token, err));
+    ret_issued->token = WD_STEAL(made.token);
+    ret_issued->text = made.text;
+    return WD_OK;
+}
+
+/* Turns a token that is to be made into the wrap of it. */
+static void wrap(wd_token *what, int64_t wrap_ttl_ms)
+{
+    what->wraps = what->kind;
+    what->inner_ttl_ms = what->ttl_ms;
+    what->kind = WD_TOKEN_WRAP;
+    what->ttl_ms = wrap_ttl_ms;
+    what->generation = 0;
 }
 
 wd_status wd_token_make(const wd_token_spec *spec, int64_t now_ms,
                         wd_token_issued *ret_issued, wd_error *err)
 {
     WD_TRY(check(spec, now_ms, err));
-    wd_token_kind kind = spec->kind != 0 ? spec->kind : WD_TOKEN_DATA;
-    WD_AUTO_ISSUED made = {0};
-    wd_token_mint(kind, NULL, NULL, &made.text);
-    WD_TRY(build(spec, now_ms, made.text.chars, &made.token, err));
-    ret_issued->token = WD_STEAL(made.token);
-    ret_issued->text = made.text;
-    return WD_OK;
+    int64_t start = spec->not_before_ms != 0 ? spec->not_before_ms : now_ms;
+    int64_t longest =
+        spec->renewable_ms != 0 ? spec->renewable_ms : WD_TOKEN_TTL_MAX_MS;
+    wd_token what = {
+        .kind = spec->kind != 0 ? spec->kind : WD_TOKEN_DATA,
+        .generation = 1,
+        .name = spec->name,
+        .owner = or_empty(spec->owner),
+        .purpose = or_empty(spec->purpose),
+        .audience = or_empty(spec->audience),
+        .scopes = spec->scopes,
+        .n_scopes = spec->n_scopes,
+        .bind = spec->bind,
+        .parent = or_empty(spec->parent),
+        .created_ms = now_ms,
+        .not_before_ms = start,
+        .ttl_ms = ttl_of(spec),
+        .renewable_until_ms = start + longest,
+        .idle_ms = spec->idle_ms,
+        .limits = spec->limits,
+    };
+    if (spec->wrap_ttl_ms != 0)
+        wrap(&what, spec->wrap_ttl_ms);
+    return draw(&what, ret_issued, err);
+}
+
+wd_status wd_token_make_next(const wd_token *old, const wd_token_next *next,
+                             int64_t now_ms, wd_token_issued *ret_issued, wd_error *err)
+{
+    wd_token what = *old;
+    WD_TRY(check_number("ttl_ms", next->ttl_ms, WD_TOKEN_TTL_MIN_MS,
+                        WD_TOKEN_TTL_MAX_MS, err));
+    WD_TRY(check_number("overlap_ms", next->overlap_ms, WD_TOKEN_TTL_MIN_MS,
+                        WD_TOKEN_OVERLAP_MAX_MS, err));
+    WD_TRY(check_number("wrap_ttl_ms", next->wrap_ttl_ms, WD_TOKEN_TTL_MIN_MS,
+                        WD_TOKEN_WRAP_MAX_MS, err));
+    what.generation = old->generation + 1;
+    what.created_ms = now_ms;
+    what.not_before_ms = now_ms;
+    what.ttl_ms = next->ttl_ms != 0 ? next->ttl_ms : old->ttl_ms;
+    what.retires_old = next->retire_on_first_use;
+    if (next->renewable_ms != 0)
+        what.renewable_until_ms = next->renewable_ms;
+    if (next->wrap_ttl_ms >= what.ttl_ms)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "wrap_ttl_ms: %lld, and the token inside ends after %lld",
+                         (long long)next->wrap_ttl_ms, (long long)what.ttl_ms);
+    if (next->wrap_ttl_ms != 0) {
+        wrap(&what, next->wrap_ttl_ms);
+        what.overlap_ms =
+            next->overlap_ms != 0 ? next->overlap_ms : WD_TOKEN_OVERLAP_MS;
+    }
+    return draw(&what, ret_issued, err);
+}
+
+wd_status wd_token_make_unwrapped(const wd_token *wrapped, uint32_t generation,
+                                  int64_t now_ms, wd_token_issued *ret_issued,
+                                  wd_error *err)
+{
+    wd_token what = *wrapped;
+    what.kind = wrapped->wraps;
+    what.generation = generation;
+    what.created_ms = now_ms;
+    what.not_before_ms = now_ms;
+    what.ttl_ms = wrapped->not_before_ms + wrapped->inner_ttl_ms - now_ms;
+    what.wraps = 0;
+    what.inner_ttl_ms = 0;
+    what.overlap_ms = 0;
+    if (what.ttl_ms <= 0)
+        return wd_refuse(err, WD_REASON_CONFLICT, "the token inside wrap %s has ended",
+                         wrapped->id);
+    return draw(&what, ret_issued, err);
 }
 
 void wd_token_issued_done(wd_token_issued *issued)

@@ -1,21 +1,23 @@
 #include "store/token_table.h"
 
-#include <fnmatch.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/c/sha256.h"
 #include "store/internal.h"
-#include "store/token_body.h"
+#include "store/token_family.h"
 
+#define SOME          256U  /* tokens copied under the lock at a time */
 #define FIRST_BUCKETS 1024U /* a power of two; doubles when as many tokens are in */
 
 struct wd_token_table {
     pthread_rwlock_t lock;
     wd_token **buckets; /* under the lock, with what follows */
     size_t n_buckets;
+    wd_token **all; /* in the order in which they came; n_tokens of n_all */
     size_t n_tokens;
+    size_t n_all;
+    wd_family *families;
 };
 
 /* FNV-1a. Ids are drawn by us, so nobody chooses where they fall. */
@@ -43,17 +45,25 @@ wd_status wd_token_table_new(wd_token_table **ret_table, wd_error *err)
     return WD_OK;
 }
 
+static void free_families(wd_token_table *table)
+{
+    while (table->families != NULL) {
+        wd_family *family = table->families;
+        table->families = family->next;
+        free(family);
+    }
+}
+
 void wd_token_table_free(wd_token_table *table)
 {
     if (table == NULL)
         return;
-    for (size_t i = 0; i < table->n_buckets; i++) {
-        while (table->buckets[i] != NULL) {
-            wd_token *token = table->buckets[i];
-            table->buckets[i] = wd_token_body_of(token)->next_in_bucket;
-            wd_token_unref(token);
-        }
+    for (size_t i = 0; i < table->n_tokens; i++) {
+        wd_token_body_of(table->all[i])->family = NULL; /* others may hold it on */
+        wd_token_unref(table->all[i]);
     }
+    free(table->all);
+    free_families(table);
     (void)pthread_rwlock_destroy(&table->lock);
     free(table->buckets);
     free(table);
@@ -85,26 +95,134 @@ static void grow(wd_token_table *table)
     table->n_buckets = wider;
 }
 
-void wd_token_table_add(wd_token_table *table, wd_token *token)
+/* Under the lock. */
+static wd_token *look_up(const wd_token_table *table, const char *id)
 {
-    (void)pthread_rwlock_wrlock(&table->lock);
+    wd_token *token = table->buckets[bucket_of(id, table->n_buckets)];
+    while (token != NULL && strcmp(token->id, id) != 0)
+        token = wd_token_body_of(token)->next_in_bucket;
+    return token;
+}
+
+/* --- families --------------------------------------------------------------------- */
+
+static wd_family *new_family(wd_token_table *table, const wd_token *first)
+{
+    wd_family *family = calloc(1, sizeof(*family));
+    if (family == NULL)
+        return NULL;
+    family->first = first;
+    family->limits = first->limits;
+    family->child = first->parent[0] != '\0';
+    if (family->child) {
+        wd_token *parent = look_up(table, first->parent);
+        family->parent = parent != NULL ? wd_token_body_of(parent)->family : NULL;
+    }
+    /* What was given away before a crash may have been spent. */
+    atomic_store(&family->reserved, wd_token_const_body_of(first)->reserved);
+    atomic_store(&family->spent, wd_token_const_body_of(first)->reserved);
+    family->next = table->families;
+    table->families = family;
+    return family;
+}
+
+static wd_family *family_of(wd_token_table *table, wd_token *token)
+{
+    wd_token *first = look_up(table, token->family);
+    if (first != NULL && first != token)
+        return wd_token_body_of(first)->family;
+    return new_family(table, token);
+}
+
+static void join(wd_family *family, wd_token_body *body)
+{
+    wd_token_body *newest = atomic_load(&family->newest);
+    body->family = family;
+    if (body->token.generation == 0)
+        return;
+    body->older = newest;
+    atomic_store(&family->newest, body);
+}
+
+/* Room for one more in `all`. */
+static bool make_room(wd_token_table *table)
+{
+    if (table->n_tokens < table->n_all)
+        return true;
+    size_t wider = table->n_all * 2 + FIRST_BUCKETS;
+    wd_token **all = reallocarray(table->all, wider, sizeof(wd_token *));
+    if (all == NULL)
+        return false;
+    table->all = all;
+    table->n_all = wider;
+    return true;
+}
+
+static bool add(wd_token_table *table, wd_token *token)
+{
+    if (!make_room(table))
+        return false;
+    wd_family *family = family_of(table, token);
+    if (family == NULL)
+        return false;
+    join(family, wd_token_body_of(token));
     if (table->n_tokens >= table->n_buckets)
         grow(table);
     put(table->buckets, table->n_buckets, token);
-    table->n_tokens++;
+    table->all[table->n_tokens++] = token;
+    return true;
+}
+
+wd_status wd_token_table_add(wd_token_table *table, wd_token *token, wd_error *err)
+{
+    (void)pthread_rwlock_wrlock(&table->lock);
+    bool added = add(table, token);
     (void)pthread_rwlock_unlock(&table->lock);
+    if (!added)
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+    return WD_OK;
 }
 
 wd_token *wd_token_table_find(wd_token_table *table, const char *id)
 {
     (void)pthread_rwlock_rdlock(&table->lock);
-    wd_token *token = table->buckets[bucket_of(id, table->n_buckets)];
-    while (token != NULL && strcmp(token->id, id) != 0)
-        token = wd_token_body_of(token)->next_in_bucket;
+    wd_token *token = look_up(table, id);
     if (token != NULL)
         (void)wd_token_ref(token);
     (void)pthread_rwlock_unlock(&table->lock);
     return token;
+}
+
+wd_revoked wd_token_table_revoke(wd_token_table *table, const char *id,
+                                 const char *reason, int64_t now_ms)
+{
+    WD_AUTO(wd_token) *token = wd_token_table_find(table, id);
+    if (token == NULL)
+        return WD_REVOKED_UNKNOWN;
+    return wd_token_revoke_now(token, reason, now_ms);
+}
+
+wd_revoked wd_token_revoke_now(wd_token *token, const char *reason, int64_t now_ms)
+{
+    int64_t retires = wd_token_retires_ms(token);
+    bool over = now_ms >= wd_token_expires_ms(token) ||
+                (retires != 0 && now_ms >= retires) ||
+                wd_token_unwrapped(token)[0] != '\0';
+    int64_t never = 0;
+    if (wd_token_revoked_ms(token) == 0)
+        wd_token_keep_reason(token, reason);
+    bool first = atomic_compare_exchange_strong(&wd_token_body_of(token)->revoked_ms,
+                                                &never, now_ms);
+    return first && !over ? WD_REVOKED_NOW : WD_REVOKED_ALREADY;
+}
+
+void wd_token_table_each_family(wd_token_table *table,
+                                void (*visit)(void *arg, wd_family *family), void *arg)
+{
+    (void)pthread_rwlock_rdlock(&table->lock);
+    for (wd_family *family = table->families; family != NULL; family = family->next)
+        visit(arg, family);
+    (void)pthread_rwlock_unlock(&table->lock);
 }
 
 size_t wd_token_table_count(wd_token_table *table)
@@ -115,123 +233,26 @@ size_t wd_token_table_count(wd_token_table *table)
     return n;
 }
 
+/* Copies what came at `from` and after; how many. */
+static size_t copy_some(wd_token_table *table, size_t from, wd_token **some)
+{
+    size_t n = 0;
+    (void)pthread_rwlock_rdlock(&table->lock);
+    while (n < SOME && from + n < table->n_tokens) {
+        some[n] = table->all[from + n];
+        n++;
+    }
+    (void)pthread_rwlock_unlock(&table->lock);
+    return n;
+}
+
 void wd_token_table_each(wd_token_table *table,
                          void (*visit)(void *arg, wd_token *token), void *arg)
 {
-    (void)pthread_rwlock_rdlock(&table->lock);
-    for (size_t i = 0; i < table->n_buckets; i++) {
-        for (wd_token *token = table->buckets[i]; token != NULL;
-             token = wd_token_body_of(token)->next_in_bucket)
-            visit(arg, token);
+    wd_token *some[SOME];
+    size_t n = 0;
+    for (size_t from = 0; (n = copy_some(table, from, some)) > 0; from += n) {
+        for (size_t i = 0; i < n; i++)
+            visit(arg, some[i]);
     }
-    (void)pthread_rwlock_unlock(&table->lock);
-}
-
-/* --- checking --------------------------------------------------------------------- */
-
-bool wd_token_claimed_id(const char *text, char ret_id[WD_TOKEN_ID_CHARS + 1])
-{
-    wd_token_name name;
-    if (!wd_token_parse(text, &name))
-        return false;
-    memcpy(ret_id, name.id, sizeof(name.id));
-    return true;
-}
-
-/* An unknown id costs the same digest and the same comparison as a known one. */
-static bool secret_right(const wd_token *token, wd_token_kind kind, const char *text)
-{
-    static const uint8_t dummy[WD_TOKEN_DIGEST_BYTES] = {0};
-    uint8_t digest[WD_TOKEN_DIGEST_BYTES];
-    wd_token_digest(text, digest);
-    const uint8_t *kept = token != NULL ? wd_token_const_body_of(token)->digest : dummy;
-    bool equal = wd_equal_ct(digest, kept, sizeof(digest));
-    return equal && token != NULL && token->kind == kind;
-}
-
-static bool bound_to(const wd_token *token, const char *peer_uri)
-{
-    if (strcmp(token->bind, "unbound") == 0)
-        return true;
-    return strncmp(token->bind, "uri:", 4) == 0 && peer_uri != NULL &&
-           strcmp(token->bind + 4, peer_uri) == 0;
-}
-
-static bool for_gate(const wd_token *token, const char *gate_uri)
-{
-    return token->audience[0] == '\0' || gate_uri == NULL ||
-           fnmatch(token->audience, gate_uri, FNM_PATHNAME | FNM_NOESCAPE) == 0;
-}
-
-static wd_status check_state(const wd_token *token, int64_t now_ms, wd_error *err)
-{
-    switch (wd_token_state_at(token, now_ms)) {
-    case WD_TOKEN_REVOKED:
-        return wd_refuse(err, WD_REASON_TOKEN_REVOKED,
-                         "token %s was revoked: ask for a new one", token->id);
-    case WD_TOKEN_EXPIRED:
-        return wd_refuse(err, WD_REASON_TOKEN_EXPIRED,
-                         "token %s expired %lld ms ago: ask for a new one", token->id,
-                         (long long)(now_ms - token->expires_ms));
-    case WD_TOKEN_NOT_YET:
-        return wd_refuse(err, WD_REASON_TOKEN_NOT_YET, "token %s holds in %lld ms",
-                         token->id, (long long)(token->not_before_ms - now_ms));
-    case WD_TOKEN_ACTIVE:
-        return WD_OK;
-    }
-    return wd_refuse(err, WD_REASON_BUG, "token %s is in an unknown state", token->id);
-}
-
-static wd_status check_use(const wd_token *token, const wd_token_proof *proof,
-                           wd_error *err)
-{
-    if (!bound_to(token, proof->peer_uri))
-        return wd_refuse(err, WD_REASON_TOKEN_NOT_YOURS,
-                         "token %s is bound to another client's certificate: use the "
-                         "profile it was issued for",
-                         token->id);
-    WD_TRY(check_state(token, proof->now_ms, err));
-    if (!for_gate(token, proof->gate_uri))
-        return wd_refuse(err, WD_REASON_TOKEN_AUDIENCE, "token %s is for gates like %s",
-                         token->id, token->audience);
-    return WD_OK;
-}
-
-static void note_use(wd_token *token, int64_t now_ms)
-{
-    _Atomic int64_t *last = &wd_token_body_of(token)->last_used_ms;
-    if (atomic_load_explicit(last, memory_order_relaxed) != now_ms)
-        atomic_store_explicit(last, now_ms, memory_order_relaxed);
-}
-
-wd_status wd_token_check(wd_token_table *table, const wd_token_proof *proof,
-                         wd_token **ret_token, wd_error *err)
-{
-    wd_token_name name;
-    if (proof->token == NULL || proof->token[0] == '\0')
-        return wd_refuse(err, WD_REASON_TOKEN_MISSING, "the call carries no token");
-    if (!wd_token_parse(proof->token, &name))
-        return wd_refuse(
-            err, WD_REASON_TOKEN_MALFORMED,
-            "this is no token: 64 characters, starting with wdt1_ or wda1_, "
-            "whose check digits fit");
-    WD_AUTO(wd_token) *token = wd_token_table_find(table, name.id);
-    if (!secret_right(token, name.kind, proof->token))
-        return wd_refuse(err, WD_REASON_TOKEN_UNKNOWN, "this gate knows no such token");
-    WD_TRY(check_use(token, proof, err));
-    note_use(token, proof->now_ms);
-    *ret_token = WD_STEAL(token);
-    return WD_OK;
-}
-
-wd_revoked wd_token_table_revoke(wd_token_table *table, const char *id, int64_t now_ms)
-{
-    WD_AUTO(wd_token) *token = wd_token_table_find(table, id);
-    if (token == NULL)
-        return WD_REVOKED_UNKNOWN;
-    bool expired = now_ms >= token->expires_ms;
-    int64_t never = 0;
-    bool first = atomic_compare_exchange_strong(&wd_token_body_of(token)->revoked_ms,
-                                                &never, now_ms);
-    return first && !expired ? WD_REVOKED_NOW : WD_REVOKED_ALREADY;
 }

@@ -11,6 +11,7 @@
 #define WD_STORE_TOKEN_TRAIL_H
 
 #include "store/internal.h"
+#include "store/token_detail.h"
 
 /* True for the rows that wd_token_trail_row wants to see. */
 bool wd_token_trail_wants(const char *event);

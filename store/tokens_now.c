@@ -9,27 +9,18 @@ typedef struct issue_job {
     wd_store_job job; /* first */
     wd_token *token;
     const char *principal;
-    const char *detail;
 } issue_job;
 
 typedef struct revoke_job {
     wd_store_job job; /* first */
     const wd_token_revocation *revocation;
-    const char *detail;
 } revoke_job;
 
 static wd_status apply_issue(wd_store *store, wd_store_job *base, wd_error *err)
 {
     const issue_job *job = (const issue_job *)base;
-    wd_audit_row row = {
-        .event = "token.issue",
-        .outcome = "ok",
-        .principal = job->principal,
-        .token_id = job->token->id,
-        .detail = job->detail,
-    };
-    WD_TRY(wd_tokens_insert(store, job->token, err));
-    return wd_audit_append(store, &row, err);
+    const wd_audit_row by = {.principal = job->principal};
+    return wd_tokens_add(store, job->token, &by, err);
 }
 
 wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
@@ -38,10 +29,7 @@ wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
 {
     WD_AUTO_ISSUED made = {0};
     WD_TRY(wd_token_make(spec, wd_store_now_ms(store), &made, err));
-    WD_AUTO(wd_text) *detail = wd_token_issue_detail(made.token);
-    if (detail == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token's row");
-    issue_job job = {{.apply = apply_issue}, made.token, principal, detail};
+    issue_job job = {{.apply = apply_issue}, made.token, principal};
     WD_TRY(wd_store_run(store, &job.job, err));
     ret_issued->token = WD_STEAL(made.token);
     ret_issued->text = made.text;
@@ -51,15 +39,9 @@ wd_status wd_tokens_issue_now(wd_store *store, const wd_token_spec *spec,
 static wd_status apply_revoke(wd_store *store, wd_store_job *base, wd_error *err)
 {
     const revoke_job *job = (const revoke_job *)base;
-    wd_audit_row row = {
-        .event = "token.revoke",
-        .outcome = "ok",
-        .principal = job->revocation->principal,
-        .token_id = job->revocation->id,
-        .detail = job->detail,
-    };
-    WD_TRY(wd_tokens_revoke(store, job->revocation->id, job->revocation->reason, err));
-    return wd_audit_append(store, &row, err);
+    const wd_audit_row by = {.principal = job->revocation->principal};
+    return wd_tokens_revoke(store, job->revocation->id, job->revocation->reason, &by,
+                            err);
 }
 
 wd_status wd_tokens_revoke_now(wd_store *store, const wd_token_revocation *revocation,
@@ -69,10 +51,9 @@ wd_status wd_tokens_revoke_now(wd_store *store, const wd_token_revocation *revoc
     if (strnlen(reason, WD_TOKEN_REASON_BYTES + 1) > WD_TOKEN_REASON_BYTES)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "reason: at most %u bytes",
                          WD_TOKEN_REASON_BYTES);
-    wd_revoked was =
-        wd_token_table_revoke(store->tokens, revocation->id, wd_store_now_ms(store));
-    WD_AUTO(wd_text) *detail = wd_token_revoke_detail(reason);
-    revoke_job job = {{.apply = apply_revoke}, revocation, detail};
+    wd_revoked was = wd_token_table_revoke(store->tokens, revocation->id, reason,
+                                           wd_store_now_ms(store));
+    revoke_job job = {{.apply = apply_revoke}, revocation};
     WD_TRY(wd_store_run(store, &job.job, err));
     *ret_was_live = was == WD_REVOKED_NOW;
     return WD_OK;

@@ -55,6 +55,7 @@ typedef struct wd_method {
     bool mutates;
     bool audited;
     bool lane;               /* answered even at limits.in_flight */
+    bool own;                /* a token may do it to itself without the scope */
     bool built;              /* false: NOT_BUILT, and `invoke` is NULL */
     bool streams;            /* the reply is a stream, pulled by NEXT */
     uint32_t max_timeout_ms; /* never 0 */

@@ -214,6 +214,20 @@ static wd_status read_validity(reader *r, wd_span validity)
     return WD_OK;
 }
 
+/* The key itself is judged by who verifies the signature; here only its digest is kept. */
+static wd_status read_key(reader *r, wd_span *tbs)
+{
+    const uint8_t *start = tbs->data;
+    wd_span key;
+
+    if (!wd_der_take(tbs, WD_DER_SEQUENCE, &key))
+        return broken(r, WD_TLS_UNREADABLE, "a field is missing or not DER");
+    size_t size = (size_t)(key.data + key.size - start);
+    if (mbedtls_sha256(start, size, r->out->key_sha256, 0) != 0)
+        return broken(r, WD_TLS_RESOURCES, "no SHA-256");
+    return WD_OK;
+}
+
 static wd_status read_tbs(reader *r, wd_span tbs)
 {
     wd_span version, serial, skipped, validity;
@@ -225,9 +239,9 @@ static wd_status read_tbs(reader *r, wd_span tbs)
         !wd_der_take(&tbs, WD_DER_SEQUENCE, &skipped) || /* signature algorithm */
         !wd_der_take(&tbs, WD_DER_SEQUENCE, &skipped) || /* issuer */
         !wd_der_take(&tbs, WD_DER_SEQUENCE, &validity) ||
-        !wd_der_take(&tbs, WD_DER_SEQUENCE, &skipped) || /* subject */
-        !wd_der_take(&tbs, WD_DER_SEQUENCE, &skipped))   /* key */
+        !wd_der_take(&tbs, WD_DER_SEQUENCE, &skipped)) /* subject */
         return broken(r, WD_TLS_UNREADABLE, "a field is missing or not DER");
+    WD_TRY(read_key(r, &tbs));
     WD_TRY(read_serial(r, serial));
     WD_TRY(read_validity(r, validity));
     WD_TRY(read_extensions(r, tbs));

@@ -43,6 +43,7 @@ typedef struct wd_identity {
     char uri[WD_URI_BYTES + 1];
     wd_spiffe parsed; /* the same, taken apart */
     uint8_t cert_sha256[WD_SHA256_BYTES];
+    uint8_t key_sha256[WD_SHA256_BYTES]; /* of the SubjectPublicKeyInfo, as it stands */
     char serial[WD_SERIAL_CHARS];        /* lower-case hex, no sign byte */
     int64_t not_before_ms, not_after_ms; /* wall clock; the last moment counts */
     char fact[WD_FACT_COUNT + 1][WD_FACT_BYTES]; /* by wd_fact; "" where absent */

@@ -1,134 +1,64 @@
-/* Token: the keys, issued, looked at and taken back over the same door. */
-#include "server/call.h"
+/* Token: the keys, issued, looked at and taken back over the same door. Here Issue, WhoAmI
+ * and the table of the service; the rest stands in token_*.c. */
+#include "server/audit_rows.h"
 #include "server/parts.h"
-#include "server/pipeline.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
-#include "server/service/token_info.h"
-#include "server/service/token_owed.h"
-#include "server/service/unbuilt.h"
+#include "server/service/token_work.h"
 #include "server/service_stage.h"
+#include "store/scope.h"
+#include "store/token_table.h"
 
 #include "warded/v1/token.wd.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_IDS 1024U
-
-/* The work of a parked call: made on its thread, written by the store's. */
-typedef struct work {
-    wd_store_job job;
-    wd_call *call;
-    wd_token_issued issued;                  /* Issue */
-    const Warded__V1__RevokeRequest *revoke; /* Revoke; borrowed from the call */
-    wd_revoked was[MOST_IDS];                /* by index in revoke->ids */
-    size_t n_unknown;
-    Warded__V1__RevokeReply revoked;
-    wd_task task;
-} work;
-
-static void free_work(void *arg)
-{
-    work *w = arg;
-
-    wd_token_issued_done(&w->issued);
-    free(w);
-}
-
-static work *new_work(wd_call *call, wd_error *err)
-{
-    work *w = calloc(1, sizeof(*w));
-
-    if (w == NULL) {
-        (void)wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
-        return NULL;
-    }
-    w->call = call;
-    warded__v1__revoke_reply__init(&w->revoked);
-    wd_call_keep(call, w, free_work);
-    return w;
-}
-
-/* On the writer's thread: the call goes back to the service threads. */
-static void written(wd_store_job *job)
-{
-    work *w = WD_CONTAINER(job, work, job);
-    wd_pool_post(w->call->gate->service_pool, &w->task);
-}
-
-static wd_step park(work *w, wd_status (*apply)(wd_store *, wd_store_job *, wd_error *),
-                    void (*then)(wd_task *))
-{
-    w->job.apply = apply;
-    w->job.done = written;
-    w->task.run = then;
-    wd_writer_submit(w->call->gate->writer, &w->job);
-    return WD_PARKED;
-}
-
-/* A row of this service, with the caller as its principal. */
-static wd_audit_row row_of(const wd_call *call, const char *event, const char *token_id,
-                           const char *detail)
-{
-    return (wd_audit_row){
-        .event = event,
-        .outcome = "ok",
-        .principal = call->peer->identity.uri,
-        .peer_cert = call->peer->cert_hex,
-        .peer_addr = call->peer->address,
-        .call_id = call->id_text,
-        .token_id = token_id,
-        .detail = detail,
-    };
-}
-
 /* --- Issue -------------------------------------------------------------------------------- */
 
 static wd_status apply_issue(wd_store *store, wd_store_job *job, wd_error *err)
 {
-    work *w = WD_CONTAINER(job, work, job);
-    wd_token *token = w->issued.token;
-    WD_AUTO(wd_text) *detail = wd_token_issue_detail(token);
-    wd_audit_row row = row_of(w->call, "token.issue", token->id, detail);
+    const wd_token_work *work = WD_CONTAINER(job, wd_token_work, job);
+    const wd_audit_row by = wd_rows_by(work->call);
 
-    if (detail == NULL)
-        return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
-    WD_TRY(wd_tokens_insert(store, token, err));
-    return wd_audit_append(store, &row, err);
+    return wd_tokens_add(store, work->issued.token, &by, err);
 }
 
-static void issued(wd_task *task)
+static wd_status issued(wd_token_work *work, wd_error *err)
 {
-    work *w = WD_CONTAINER(task, work, task);
-    wd_call *call = w->call;
     Warded__V1__IssueReply reply = WARDED__V1__ISSUE_REPLY__INIT;
-    Warded__V1__TokenInfo info;
-    wd_error err = w->job.error;
+    wd_token_info info;
 
-    wd_status status = w->job.status;
-    if (status == WD_OK) {
-        wd_token_info_fill(w->issued.token, wd_store_now_ms(call->gate->store), &info);
-        reply.token = w->issued.text.chars;
-        reply.info = &info;
-        status = wd_warded_v1_token_reply_issue(call, &reply, &err);
-    }
-    wd_pipeline_resume(call, status == WD_OK ? WD_NEXT : WD_FAILED, &err);
+    wd_token_info_fill(work->issued.token, wd_store_now_ms(work->call->gate->store),
+                       &info);
+    reply.token = work->issued.text.chars;
+    reply.info = &info.message;
+    return wd_warded_v1_token_reply_issue(work->call, &reply, err);
 }
 
-static wd_status check_built(const Warded__V1__IssueRequest *request, wd_error *err)
+/* The bounds are the store's to check: here only what does not fit its numbers. */
+static wd_status check_sizes(const Warded__V1__IssueRequest *request, wd_error *err)
 {
-    const wd_unbuilt fields[] = {
-        {"idle_ms", request->idle_ms != 0},
-        {"max_uses", request->max_uses != 0},
-        {"rate", request->rate != NULL},
-        {"concurrency", request->concurrency != 0},
-        {"renewable_ms", request->renewable_ms != 0},
-        {"wrap_ttl_ms", request->wrap_ttl_ms != 0},
-        {"allow_unbound", request->allow_unbound},
-    };
+    const uint64_t numbers[] = {request->ttl_ms,       request->not_before_ms,
+                                request->renewable_ms, request->idle_ms,
+                                request->max_uses,     request->wrap_ttl_ms};
 
-    return wd_unbuilt_refuse(fields, sizeof(fields) / sizeof(fields[0]), err);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (numbers[i] > INT64_MAX)
+            return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                             "times, spans and max_uses are at most 2^63 - 1");
+    }
+    return WD_OK;
+}
+
+static wd_token_limits limits_of(const Warded__V1__IssueRequest *request)
+{
+    return (wd_token_limits){
+        .max_uses = (int64_t)request->max_uses,
+        .rate_calls = request->rate != NULL ? request->rate->calls : 0,
+        .rate_per_ms = request->rate != NULL ? request->rate->per_ms : 0,
+        .concurrency = request->concurrency,
+    };
 }
 
 static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *request,
@@ -141,9 +71,7 @@ static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *re
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "kind is \"%.32s\", it must be \"data\" or \"admin\"",
                          request->kind);
-    if (request->ttl_ms > INT64_MAX || request->not_before_ms > INT64_MAX)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                         "ttl_ms and not_before_ms are at most 2^63 - 1");
+    WD_TRY(check_sizes(request, err));
     (void)snprintf(bind, WD_URI_BYTES + 8, "uri:%s", call->peer->identity.uri);
     *spec = (wd_token_spec){
         .kind = kind,
@@ -155,8 +83,13 @@ static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *re
         .scopes = (const char *const *)(uintptr_t)request->scopes,
         .n_scopes = request->n_scopes,
         .bind = request->bind[0] != '\0' ? request->bind : bind,
+        .allow_unbound = request->allow_unbound,
         .ttl_ms = (int64_t)request->ttl_ms,
         .not_before_ms = (int64_t)request->not_before_ms,
+        .renewable_ms = (int64_t)request->renewable_ms,
+        .idle_ms = (int64_t)request->idle_ms,
+        .limits = limits_of(request),
+        .wrap_ttl_ms = (int64_t)request->wrap_ttl_ms,
         .parent = call->token->id,
     };
     return WD_OK;
@@ -167,7 +100,7 @@ static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *re
 static void inherit(const wd_token *own, int64_t now_ms, wd_token_spec *spec)
 {
     int64_t start = spec->not_before_ms != 0 ? spec->not_before_ms : now_ms;
-    int64_t left = own->expires_ms - start;
+    int64_t left = wd_token_expires_ms(own) - start;
     int64_t usual =
         spec->kind == WD_TOKEN_ADMIN ? WD_TOKEN_TTL_ADMIN_MS : WD_TOKEN_TTL_DATA_MS;
 
@@ -177,20 +110,32 @@ static void inherit(const wd_token *own, int64_t now_ms, wd_token_spec *spec)
         spec->audience = own->audience;
 }
 
+/* When the token ends; of a wrap, when what is inside does. */
+static int64_t end_of(const wd_token *made)
+{
+    return made->wraps != 0 ? made->not_before_ms + made->inner_ttl_ms
+                            : wd_token_expires_ms(made);
+}
+
 /* No token outlives the one that it was issued with, or holds where that one does not. */
 static wd_status check_bounds(const wd_token *own, const wd_token *made, wd_error *err)
 {
-    if (made->expires_ms > own->expires_ms)
+    if (end_of(made) > wd_token_expires_ms(own))
         return wd_refuse(
             err, WD_REASON_FIELD_INVALID,
             "it would expire at %lld ms, and token %s, with which it is "
             "issued, expires at %lld ms: ask for a ttl_ms that ends before",
-            (long long)made->expires_ms, own->id, (long long)own->expires_ms);
-    if (own->audience[0] != '\0' && strcmp(made->audience, own->audience) != 0)
+            (long long)end_of(made), own->id, (long long)wd_token_expires_ms(own));
+    if (!wd_audience_covers(own->audience, made->audience))
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "audience is \"%.128s\"; token %s, with which it is issued, "
                          "holds for \"%.128s\" alone",
                          made->audience, own->id, own->audience);
+    if (wd_token_depth(own) + 1 >= WD_TOKEN_DEPTH)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "token %s has %u parents above it, which is as many as there "
+                         "may be: issue with one of those",
+                         own->id, wd_token_depth(own));
     return WD_OK;
 }
 
@@ -217,116 +162,15 @@ static wd_step issue(void *self, wd_call *call, const Warded__V1__IssueRequest *
     int64_t now_ms = wd_store_now_ms(call->gate->store);
 
     (void)self;
-    if (check_built(request, err) != WD_OK ||
-        spec_of(call, request, bind, &spec, err) != WD_OK ||
+    if (spec_of(call, request, bind, &spec, err) != WD_OK ||
         check_scopes(call, &spec, err) != WD_OK)
         return WD_FAILED;
     inherit(call->token, now_ms, &spec);
-    work *w = new_work(call, err);
+    wd_token_work *w = wd_token_work_new(call, sizeof(*w), err);
     if (w == NULL || wd_token_make(&spec, now_ms, &w->issued, err) != WD_OK ||
         check_bounds(call->token, w->issued.token, err) != WD_OK)
         return WD_FAILED;
-    return park(w, apply_issue, issued);
-}
-
-/* --- Revoke ------------------------------------------------------------------------------- */
-
-static wd_status apply_revoke(wd_store *store, wd_store_job *job, wd_error *err)
-{
-    const work *w = WD_CONTAINER(job, work, job);
-    WD_AUTO(wd_text) *detail = wd_token_revoke_detail(w->revoke->reason);
-
-    for (size_t i = 0; i < w->revoke->n_ids; i++) {
-        const char *id = w->revoke->ids[i];
-        wd_audit_row row = row_of(w->call, "token.revoke", id, detail);
-        if (w->was[i] == WD_REVOKED_UNKNOWN)
-            continue;
-        WD_TRY(wd_tokens_revoke(store, id, w->revoke->reason, err));
-        WD_TRY(wd_audit_append(store, &row, err));
-    }
-    return WD_OK;
-}
-
-static void revoked(wd_task *task)
-{
-    work *w = WD_CONTAINER(task, work, task);
-    wd_call *call = w->call;
-    wd_error err;
-
-    wd_status status = w->job.status;
-    if (status != WD_OK) {
-        wd_token_owe(call, w->revoke, w->was);
-        status = wd_refuse(&err, WD_REASON_OUTCOME_UNRECORDED,
-                           "the tokens are revoked in this gate, but not yet on disk, "
-                           "and would live again after a restart; they are written as "
-                           "soon as the disk takes them: %s",
-                           w->job.error.msg);
-    } else if (w->n_unknown > 0)
-        status =
-            wd_refuse(&err, WD_REASON_TOKEN_ID_UNKNOWN,
-                      "%zu of %zu ids are unknown, %zu tokens are revoked",
-                      w->n_unknown, w->revoke->n_ids, w->revoke->n_ids - w->n_unknown);
-    else
-        status = wd_warded_v1_token_reply_revoke(call, &w->revoked, &err);
-    wd_pipeline_resume(call, status == WD_OK ? WD_NEXT : WD_FAILED, &err);
-}
-
-static wd_status check_revoke(const Warded__V1__RevokeRequest *request, wd_error *err)
-{
-    const wd_unbuilt fields[] = {
-        {"family", request->family},          {"children", request->children},
-        {"owner", request->owner[0] != '\0'}, {"filter", request->filter[0] != '\0'},
-        {"leaked", request->n_leaked > 0},    {"dry_run", request->dry_run},
-    };
-
-    WD_TRY(wd_unbuilt_refuse(fields, sizeof(fields) / sizeof(fields[0]), err));
-    if (request->n_ids < 1 || request->n_ids > MOST_IDS)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "ids has %zu entries, 1 to %u",
-                         request->n_ids, MOST_IDS);
-    if (strlen(request->reason) > WD_TOKEN_REASON_BYTES)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                         "reason has %zu bytes, at most %u", strlen(request->reason),
-                         WD_TOKEN_REASON_BYTES);
-    for (size_t i = 0; i < request->n_ids; i++) {
-        if (!wd_token_id_valid(request->ids[i]))
-            return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                             "ids[%zu] is not the id of a token (10 characters)", i);
-    }
-    return WD_OK;
-}
-
-/* In memory at once: no new call passes, and those under way are ended. */
-static void revoke_now(work *w)
-{
-    wd_gate *gate = w->call->gate;
-    int64_t now_ms = wd_store_now_ms(gate->store);
-
-    for (size_t i = 0; i < w->revoke->n_ids; i++) {
-        const char *id = w->revoke->ids[i];
-        const wd_live_filter filter = {.token_id = id};
-        wd_revoked was =
-            wd_token_table_revoke(wd_store_tokens(gate->store), id, now_ms);
-        w->revoked.revoked += was == WD_REVOKED_NOW;
-        w->revoked.already += was == WD_REVOKED_ALREADY;
-        w->was[i] = was;
-        w->n_unknown += was == WD_REVOKED_UNKNOWN;
-        w->revoked.calls_signalled +=
-            (uint32_t)wd_inflight_signal(gate->inflight, &filter, WD_SIGNAL_REVOKED);
-    }
-}
-
-static wd_step revoke_ids(void *self, wd_call *call,
-                          const Warded__V1__RevokeRequest *request, wd_error *err)
-{
-    (void)self;
-    if (check_revoke(request, err) != WD_OK)
-        return WD_FAILED;
-    work *w = new_work(call, err);
-    if (w == NULL)
-        return WD_FAILED;
-    w->revoke = request;
-    revoke_now(w);
-    return park(w, apply_revoke, revoked);
+    return wd_token_work_park(w, apply_issue, issued);
 }
 
 /* --- WhoAmI ------------------------------------------------------------------------------- */
@@ -335,7 +179,7 @@ static wd_step who_am_i(void *self, wd_call *call,
                         const Warded__V1__WhoAmIRequest *request, wd_error *err)
 {
     Warded__V1__WhoAmIReply reply = WARDED__V1__WHO_AM_IREPLY__INIT;
-    Warded__V1__TokenInfo info;
+    wd_token_info info;
 
     (void)self;
     (void)request;
@@ -343,21 +187,44 @@ static wd_step who_am_i(void *self, wd_call *call,
     reply.principal = wd_pb_text(call->peer->identity.uri);
     reply.certificate_sha256 =
         wd_pb_bytes(call->peer->identity.cert_sha256, WD_SHA256_BYTES);
-    reply.token = &info;
+    reply.key_sha256 = wd_pb_bytes(call->peer->identity.key_sha256, WD_SHA256_BYTES);
+    reply.token = &info.message;
     reply.gate = wd_pb_text(call->gate->uri);
     return wd_warded_v1_token_reply_who_am_i(call, &reply, err) == WD_OK ? WD_NEXT
                                                                          : WD_FAILED;
 }
 
+static const struct {
+    const char *path;
+    wd_where where;
+    wd_planner *plan;
+} places[] = {
+    {"/warded.v1.Token/Renew", WD_RUN_POOL, wd_token_plan_renew},
+    {"/warded.v1.Token/Rotate", WD_RUN_POOL, wd_token_plan_rotate},
+    {"/warded.v1.Token/Revoke", WD_RUN_POOL, wd_token_plan_revoke},
+    {"/warded.v1.Token/List", WD_RUN_READER, NULL},
+    {"/warded.v1.Token/Show", WD_RUN_READER, wd_token_plan_show},
+    {"/warded.v1.Token/Check", WD_RUN_POOL, wd_token_plan_ask},
+};
+
 wd_status wd_service_token_add(wd_registry *registry, wd_error *err)
 {
     static const wd_warded_v1_token_service service = {
         .issue = issue,
-        .revoke = revoke_ids,
+        .renew = wd_token_renew,
+        .rotate = wd_token_rotate,
+        .retire = wd_token_retire,
+        .revoke = wd_token_revoke,
+        .list = wd_token_list,
+        .show = wd_token_show,
         .who_am_i = who_am_i,
+        .check = wd_token_ask,
+        .unwrap = wd_token_unwrap,
     };
 
     WD_TRY(wd_registry_add(registry, &wd_warded_v1_token, &service, err));
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        wd_registry_place(registry, places[i].path, places[i].where, places[i].plan);
     wd_registry_go_on(registry, "/warded.v1.Token/Revoke");
     return WD_OK;
 }

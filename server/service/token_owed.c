@@ -9,6 +9,7 @@
 typedef struct owed {
     wd_store_job job;
     wd_writer *writer;
+    const char *pool; /* the gate's */
     char principal[WD_URI_BYTES + 1];
     char peer_cert[65];
     char peer_addr[WD_ADDRESS_BYTES];
@@ -18,24 +19,25 @@ typedef struct owed {
     char ids[][WD_TOKEN_ID_CHARS + 1];
 } owed;
 
+/* One that was issued in the group that the disk did not take never came to be. */
 static wd_status apply(wd_store *store, wd_store_job *job, wd_error *err)
 {
     const owed *o = WD_CONTAINER(job, owed, job);
-    WD_AUTO(wd_text) *detail = wd_token_revoke_detail(o->reason);
+    const wd_audit_row by = {
+        .principal = o->principal,
+        .peer_cert = o->peer_cert,
+        .peer_addr = o->peer_addr,
+        .call_id = o->call_id,
+        .pool = o->pool,
+    };
 
     for (size_t i = 0; i < o->n_ids; i++) {
-        const wd_audit_row row = {
-            .event = "token.revoke",
-            .outcome = "ok",
-            .principal = o->principal,
-            .peer_cert = o->peer_cert,
-            .peer_addr = o->peer_addr,
-            .call_id = o->call_id,
-            .token_id = o->ids[i],
-            .detail = detail,
-        };
-        WD_TRY(wd_tokens_revoke(store, o->ids[i], o->reason, err));
-        WD_TRY(wd_audit_append(store, &row, err));
+        wd_error cause = {0};
+        wd_status status = wd_tokens_revoke(store, o->ids[i], o->reason, &by, &cause);
+        if (status == WD_OK || cause.reason == WD_REASON_TOKEN_ID_UNKNOWN)
+            continue;
+        *err = cause;
+        return status;
     }
     return WD_OK;
 }
@@ -67,28 +69,29 @@ static void copy(char *to, size_t size, const char *text)
     (void)snprintf(to, size, "%s", text);
 }
 
-static void fill(owed *o, const wd_call *call, const Warded__V1__RevokeRequest *revoke)
+static void fill(owed *o, const wd_call *call, const char *reason)
 {
     o->job.apply = apply;
     o->job.done = done;
     o->writer = call->gate->writer;
+    o->pool = call->gate->pool;
     copy(o->principal, sizeof(o->principal), call->peer->identity.uri);
     copy(o->peer_cert, sizeof(o->peer_cert), call->peer->cert_hex);
     copy(o->peer_addr, sizeof(o->peer_addr), call->peer->address);
     copy(o->call_id, sizeof(o->call_id), call->id_text);
-    copy(o->reason, sizeof(o->reason), revoke->reason);
+    copy(o->reason, sizeof(o->reason), reason);
 }
 
-void wd_token_owe(const wd_call *call, const Warded__V1__RevokeRequest *revoke,
-                  const wd_revoked *was)
+void wd_token_owe(const wd_call *call, const char *reason, const wd_token_taken *taken,
+                  size_t n_taken)
 {
     const char *first = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < revoke->n_ids; i++) {
-        n += was[i] == WD_REVOKED_NOW;
-        if (first == NULL && was[i] == WD_REVOKED_NOW)
-            first = revoke->ids[i];
+    for (size_t i = 0; i < n_taken; i++) {
+        n += taken[i].was == WD_REVOKED_NOW;
+        if (first == NULL && taken[i].was == WD_REVOKED_NOW)
+            first = taken[i].token->id;
     }
     if (first == NULL)
         return;
@@ -97,10 +100,10 @@ void wd_token_owe(const wd_call *call, const Warded__V1__RevokeRequest *revoke,
         tell_lost(first, n, "the gate is out of memory");
         return;
     }
-    fill(o, call, revoke);
-    for (size_t i = 0; i < revoke->n_ids; i++) {
-        if (was[i] == WD_REVOKED_NOW)
-            copy(o->ids[o->n_ids++], sizeof(o->ids[0]), revoke->ids[i]);
+    fill(o, call, reason);
+    for (size_t i = 0; i < n_taken; i++) {
+        if (taken[i].was == WD_REVOKED_NOW)
+            copy(o->ids[o->n_ids++], sizeof(o->ids[0]), taken[i].token->id);
     }
     wd_log(WD_LOG_ERROR, "token.revoke_owed", WD_KV("first", first),
            WD_KN("tokens", n));

@@ -13,12 +13,14 @@
 #include "server/call.h"
 #include "store/token_table.h"
 
-#include "warded/v1/token.wd.h"
+typedef struct wd_token_taken {
+    wd_token *token;
+    wd_revoked was;
+} wd_token_taken;
 
-/* Owe the tokens of revoke->ids whose `was`, by index, is WD_REVOKED_NOW: their state
- * and a row token.revoke each, in the caller's name. Without memory it is logged as
- * lost. */
-void wd_token_owe(const wd_call *call, const Warded__V1__RevokeRequest *revoke,
-                  const wd_revoked *was);
+/* Owe those whose `was` is WD_REVOKED_NOW: their state and a row token.revoke each, in the
+ * caller's name and for `reason`. Without memory it is logged as lost. */
+void wd_token_owe(const wd_call *call, const char *reason, const wd_token_taken *taken,
+                  size_t n_taken);
 
 #endif

@@ -5,7 +5,6 @@
 #include "server/service/row_info.h"
 #include "server/service/services.h"
 #include "server/service/trail_reads.h"
-#include "server/service/unbuilt.h"
 #include "store/audit.h"
 
 #include "warded/v1/audit.wd.h"
@@ -78,12 +77,6 @@ static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
 
 wd_status wd_trail_check_filter(const Warded__V1__AuditFilter *asked, wd_error *err)
 {
-    const wd_unbuilt fields[] = {
-        {"filter.family",
-         asked != NULL && asked->family[0] != '\0'}, /* no row says it */
-    };
-
-    WD_TRY(wd_unbuilt_refuse(fields, 1, err));
     if (asked != NULL && (asked->since_ms > INT64_MAX || asked->until_ms > INT64_MAX))
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "since_ms and until_ms are at most 2^63 - 1");

@@ -26,7 +26,7 @@ static const char doc[] =
 
 static bool is_state(const char *name)
 {
-    for (int state = WD_TOKEN_ACTIVE; state <= WD_TOKEN_REVOKED; state++) {
+    for (int state = WD_TOKEN_ACTIVE; state <= WD_TOKEN_SPENT; state++) {
         if (strcmp(wd_token_state_name((wd_token_state)state), name) == 0)
             return true;
     }

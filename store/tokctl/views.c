@@ -78,9 +78,9 @@ json_t *wd_token_view(const wd_token *token, int64_t now_ms)
     set_text(view, "state", wd_token_state_name(wd_token_state_at(token, now_ms)));
     set_number(view, "created_ms", token->created_ms);
     set_number(view, "not_before_ms", token->not_before_ms);
-    set_number(view, "expires_ms", token->expires_ms);
+    set_number(view, "expires_ms", wd_token_expires_ms(token));
     set_number(view, "revoked_ms", wd_token_revoked_ms(token));
-    set_text(view, "revoked_reason", token->revoked_reason);
+    set_text(view, "revoked_reason", wd_token_revoked_reason(token));
     set_number(view, "last_used_ms", wd_token_last_used_ms(token));
     return view;
 }

@@ -13,6 +13,7 @@
  *                     R (a reply goes out)
  *     crash           the gate's next job ends the process by a failed assertion
  *     unwritable N    the store's next N syncs fail
+ *     clock W M       turn the gate's clocks on: W ms the wall's, M ms the monotonic one
  *     reload          read certificates and the deny list again
  *     kill            kill -9 the gate
  *     stop            drain and stop; "exit STATUS"
@@ -43,7 +44,9 @@
 typedef struct shared {
     atomic_size_t log_size;
     atomic_bool crash;
-    atomic_int fail_syncs; /* from the next one on; -1: as it is */
+    atomic_int fail_syncs;   /* from the next one on; -1: as it is */
+    _Atomic int64_t wall_ms; /* by how much its clocks are ahead of the system's */
+    _Atomic int64_t mono_ms;
     char log[LOG_BYTES];
 } shared;
 
@@ -101,11 +104,32 @@ static void become(const wd_config *config)
     WD_ASSERT(setgroups(0, NULL) == 0 && setgid(gid) == 0 && setuid(uid) == 0);
 }
 
+static int64_t turned_wall_ms(const wd_clock *clock)
+{
+    (void)clock;
+    return wd_clock_wall_ms(wd_clock_system()) + atomic_load(&both->wall_ms);
+}
+
+static int64_t turned_mono_ms(const wd_clock *clock)
+{
+    (void)clock;
+    return wd_clock_mono_ms(wd_clock_system()) + atomic_load(&both->mono_ms);
+}
+
+static int64_t turned_mono_ns(const wd_clock *clock)
+{
+    (void)clock;
+    return wd_clock_mono_ns(wd_clock_system()) + atomic_load(&both->mono_ms) * 1000000;
+}
+
+static const wd_clock turned = {turned_wall_ms, turned_mono_ms, turned_mono_ns};
+
 static int run_gate(const wd_config *config, int control, int64_t grace_ms,
                     int silence_s)
 {
     const wd_keepalive keepalive = {1, 1, silence_s - 1};
     const wd_gate_options options = {
+        .clock = &turned,
         .vfs = "shim",
         .vanish_grace_ms = grace_ms,
         .keepalive = silence_s > 1 ? &keepalive : NULL,
@@ -231,14 +255,27 @@ static const struct {
     {"stop", stop},   {"reload", reload}, {"kill", kill_gate},
 };
 
+static void turn_clocks(int64_t wall_ms, int64_t mono_ms)
+{
+    (void)atomic_fetch_add(&both->wall_ms, wall_ms);
+    (void)atomic_fetch_add(&both->mono_ms, mono_ms);
+    printf("turned\n");
+}
+
 static void obey(tester *t, char *line)
 {
     int n = 0;
+    long long wall = 0;
+    long long mono = 0;
 
     line[strcspn(line, "\n")] = '\0';
     if (sscanf(line, "unwritable %d", &n) == 1) {
         atomic_store(&both->fail_syncs, n);
         printf("unwritable\n");
+        return;
+    }
+    if (sscanf(line, "clock %lld %lld", &wall, &mono) == 2) {
+        turn_clocks(wall, mono);
         return;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

@@ -26,6 +26,7 @@ class Rule:
     audited: bool = True
     record: Record = Record.CALL
     lane: bool = False
+    own: bool = False
     not_built: bool = False
 
 

@@ -84,6 +84,7 @@ class _RuleReader:
             audited=stated.audited if stated.HasField("audited") else True,
             record=Record(stated.record),
             lane=stated.lane,
+            own=stated.own,
             not_built=stated.not_built,
         )
 

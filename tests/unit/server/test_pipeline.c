@@ -88,6 +88,7 @@ FAKE(wd_dispatch_find, 'd')
 FAKE(wd_auth_check, 'a')
 FAKE(wd_policy_check, 'p')
 FAKE(wd_dedupe_claim, 'D')
+FAKE(wd_spend_take, 'u')
 FAKE(wd_audit_begin, 'A')
 FAKE(wd_service_run, 's')
 FAKE(wd_outcome_write, 'o')
@@ -137,10 +138,15 @@ static const struct {
     char stage;
     const char *want; /* the stages that run */
 } failures[] = {
-    {"wire", 'w', "wAor"},         {"dispatch", 'd', "wdAor"},
-    {"auth", 'a', "wdaAor"},       {"policy", 'p', "wdapAor"},
-    {"dedupe", 'D', "wdapDAor"},   {"audit: no service", 'A', "wdapDAor"},
-    {"service", 's', "wdapDAsor"}, {"outcome", 'o', "wdapDAsor"},
+    {"wire", 'w', "wAor"},
+    {"dispatch", 'd', "wdAor"},
+    {"auth", 'a', "wdaAor"},
+    {"policy", 'p', "wdapAor"},
+    {"dedupe", 'D', "wdapDAor"},
+    {"spend", 'u', "wdapDuAor"},
+    {"audit: no service", 'A', "wdapDuAor"},
+    {"service", 's', "wdapDuAsor"},
+    {"outcome", 'o', "wdapDuAsor"},
 };
 
 static const struct {
@@ -183,7 +189,7 @@ static void claim_09_a_reply_that_fails_is_given_up_not_sent_as_success(void **s
     for (size_t k = 0; k < COUNT(ways); k++) {
         wd_call call;
         run(&call, 'r', ways[k].way);
-        assert_string_equal(ran, "wdapDAsor");
+        assert_string_equal(ran, "wdapDuAsor");
         assert_int_not_equal(call.error.status, WD_OK);
         assert_true(abandoned);
     }
@@ -195,7 +201,7 @@ static void all_well_runs_every_stage_once_in_order(void **state)
     (void)state;
 
     run(&call, 0, WELL);
-    assert_string_equal(ran, "wdapDAsor");
+    assert_string_equal(ran, "wdapDuAsor");
     assert_int_equal(call.error.status, WD_OK);
     assert_true(abandoned); /* the fake reply did not park */
 }
@@ -238,7 +244,7 @@ static void claim_06_no_answer_takes_the_place_of_a_begun_calls_end(void **state
     (void)state;
 
     run_answered(&call, 's', ANSWERS);
-    assert_string_equal(ran, "wdapDAsor");
+    assert_string_equal(ran, "wdapDuAsor");
     assert_int_equal(call.error.reason, WD_REASON_BUG);
 }
 
@@ -268,11 +274,11 @@ static void a_parked_call_is_not_touched_until_it_is_resumed(void **state)
     chosen = 's';
     how = PARKS_AND_FAILS;
     wd_pipeline_start(&call);
-    assert_string_equal(ran, "wdapDAs");
+    assert_string_equal(ran, "wdapDuAs");
     memcpy(&before, &call, sizeof(call));
     assert_memory_equal(&before, parked, sizeof(call));
     resume_parked();
-    assert_string_equal(ran, "wdapDAsor");
+    assert_string_equal(ran, "wdapDuAsor");
 }
 
 /* In a child, since the process ends. */

@@ -111,19 +111,23 @@ static wd_live live_of(const char *principal, uint8_t id, const char *token,
 static void a_signal_reaches_whom_the_filter_names(void **state)
 {
     static const uint8_t id_2[WD_CALL_ID_BYTES] = {2};
+    static const char two[2][WD_TOKEN_ID_CHARS + 1] = {"tok1", "tok3"};
     static const struct {
         const char *name;
         wd_live_filter filter;
         bool want[3];
     } cases[] = {
-        {"all", {NULL, NULL, NULL, 0}, {true, true, true}},
-        {"a connection", {NULL, NULL, NULL, 7}, {true, true, false}},
-        {"a token", {NULL, NULL, "tok2", 0}, {false, true, true}},
-        {"a call", {"alice", id_2, NULL, 0}, {false, true, false}},
+        {"all", {.pipe = 0}, {true, true, true}},
+        {"a connection", {.pipe = 7}, {true, true, false}},
+        {"a token", {.token_id = "tok2"}, {false, true, true}},
+        {"a call", {.principal = "alice", .call_id = id_2}, {false, true, false}},
         {"another's call of the same id",
-         {"carol", id_2, NULL, 0},
+         {.principal = "carol", .call_id = id_2},
          {false, false, false}},
-        {"an unknown token", {NULL, NULL, "tok9", 0}, {false, false, false}},
+        {"one of two tokens",
+         {.token_ids = two, .n_token_ids = 2},
+         {true, false, false}},
+        {"an unknown token", {.token_id = "tok9"}, {false, false, false}},
     };
 
     (void)state;
@@ -155,7 +159,7 @@ static void a_signal_reaches_whom_the_filter_names(void **state)
 static void the_first_signal_stays_and_is_counted_once(void **state)
 {
     WD_AUTO(wd_inflight) *table = wd_inflight_new(count_told, NULL);
-    const wd_live_filter all = {NULL, NULL, NULL, 0};
+    const wd_live_filter all = {.pipe = 0};
     wd_live call = live_of("alice", 1, "tok1", 7);
 
     (void)state;
@@ -173,7 +177,7 @@ static void a_signal_reaches_more_calls_than_it_tells_at_a_time(void **state)
     enum { N = 1000 };
     static wd_live calls[N];
     WD_AUTO(wd_inflight) *table = wd_inflight_new(count_told, NULL);
-    const wd_live_filter all = {NULL, NULL, NULL, 0};
+    const wd_live_filter all = {.pipe = 0};
 
     (void)state;
     told = 0;

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <sqlite3.h>
 
+#include "store/token_detail.h"
 #include "store/tokens.h"
 #include "tests/unit/store/store_script.h"
 

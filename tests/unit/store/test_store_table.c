@@ -84,7 +84,8 @@ static void token_of_the_right_client_passes(void **state)
     assert_string_equal(token->name, "trainer");
     assert_int_equal(token->n_scopes, 2);
     assert_string_equal(token->scopes[1], "env:*");
-    assert_int_equal(token->expires_ms, WD_FIXTURE_NOW_MS + WD_TOKEN_TTL_DATA_MS);
+    assert_int_equal(wd_token_expires_ms(token),
+                     WD_FIXTURE_NOW_MS + WD_TOKEN_TTL_DATA_MS);
     assert_int_equal(wd_token_last_used_ms(token), WD_FIXTURE_NOW_MS);
 }
 

@@ -101,40 +101,62 @@ static void scopes_too_long_for_a_row_are_committed_to(void **state)
 }
 
 /* Rows 1..3: two tokens are issued, one of them with the other, and then revoked. */
+static const struct {
+    const char *sql, *words;
+    uint64_t bad_seq;
+} changes[] = {
+    {"UPDATE tokens SET revoked_ms = 0", "live in the tokens table", 3},
+    {"UPDATE tokens SET scopes = 'observe:** token:**' WHERE name = 'first'",
+     "its scopes is not what audit row 1", 1},
+    {"UPDATE tokens SET expires_ms = expires_ms + 1 WHERE name = 'first'",
+     "its expires_ms", 1},
+    {"UPDATE tokens SET not_before_ms = 0 WHERE name = 'first'", "its not_before_ms",
+     1},
+    {"UPDATE tokens SET bind = 'unbound' WHERE name = 'first'", "its bind", 1},
+    {"UPDATE tokens SET audience = 'spiffe://x' WHERE name = 'first'", "its audience",
+     1},
+    {"UPDATE tokens SET kind = 'admin' WHERE name = 'first'", "its kind", 1},
+    {"UPDATE tokens SET owner = 'eve' WHERE name = 'first'", "its owner", 1},
+    {"UPDATE tokens SET name = 'other' WHERE name = 'first'", "its name", 1},
+    {"UPDATE tokens SET digest = zeroblob(32) WHERE name = 'first'", "its fingerprint",
+     1},
+    {"UPDATE tokens SET parent = '' WHERE name = 'second'", "its parent", 2},
+    {"UPDATE tokens SET parent = '0123456789' WHERE name = 'first'", "its parent", 1},
+    {"UPDATE tokens SET id = '0123456789' WHERE name = 'first'",
+     "gone from the tokens table", 1},
+    {"DELETE FROM tokens WHERE name = 'second'", "gone from the tokens table", 2},
+    {"UPDATE tokens SET revoked_ms = 5 WHERE name = 'first'",
+     "no audit row tells of that", 1},
+    {"INSERT INTO tokens (id, kind, name, owner, purpose, audience, scopes, bind,"
+     " digest, created_ms, not_before_ms, expires_ms, revoked_ms, revoked_reason,"
+     " last_used_ms, family, ttl_ms, renewable_until_ms) SELECT '0123456789', kind,"
+     " name, owner, purpose, audience, scopes, bind, digest, created_ms,"
+     " not_before_ms, expires_ms, 0, '', 0, '0123456789', ttl_ms,"
+     " renewable_until_ms FROM tokens LIMIT 1",
+     "no audit row tells of its issue", 0},
+    {"UPDATE tokens SET ttl_ms = ttl_ms + 1 WHERE name = 'first'", "its expires_ms", 1},
+    {"UPDATE tokens SET renewable_until_ms = renewable_until_ms + 1 WHERE name ="
+     " 'first'",
+     "its renewable_until_ms", 1},
+    {"UPDATE tokens SET generation = 7 WHERE name = 'first'", "its generation", 1},
+    {"UPDATE tokens SET family = '0123456789' WHERE name = 'second'", "its family", 2},
+    {"UPDATE tokens SET idle_ms = 1 WHERE name = 'first'", "its idle_ms", 1},
+    {"UPDATE tokens SET max_uses = 1 WHERE name = 'first'", "its max_uses", 1},
+    {"UPDATE tokens SET rate_calls = 1 WHERE name = 'first'", "its rate_calls", 1},
+    {"UPDATE tokens SET rate_per_ms = 1 WHERE name = 'first'", "its rate_per_ms", 1},
+    {"UPDATE tokens SET concurrency = 1 WHERE name = 'first'", "its concurrency", 1},
+    {"UPDATE tokens SET retires_ms = 1 WHERE name = 'first'", "its retires_ms", 1},
+    {"UPDATE tokens SET retires_old = 1 WHERE name = 'first'", "its retires_old", 1},
+    {"UPDATE tokens SET wraps = 'admin' WHERE name = 'first'", "its generation", 1},
+    {"UPDATE tokens SET inner_ttl_ms = 1 WHERE name = 'first'", "its inner_ttl_ms", 1},
+    {"UPDATE tokens SET overlap_ms = 1 WHERE name = 'first'", "its overlap_ms", 1},
+    {"UPDATE tokens SET reserved = 1 WHERE name = 'first'", "its uses", 1},
+    {"UPDATE tokens SET unwrapped = '0123456789' WHERE name = 'first'",
+     "its unwrapping", 1},
+};
+
 static void claim_08_a_changed_tokens_table_is_found(void **state)
 {
-    static const struct {
-        const char *sql, *words;
-        uint64_t bad_seq;
-    } cases[] = {
-        {"UPDATE tokens SET revoked_ms = 0", "live in the tokens table", 3},
-        {"UPDATE tokens SET scopes = 'observe:** token:**' WHERE name = 'first'",
-         "its scopes is not what audit row 1", 1},
-        {"UPDATE tokens SET expires_ms = expires_ms + 1 WHERE name = 'first'",
-         "its expires_ms", 1},
-        {"UPDATE tokens SET not_before_ms = 0 WHERE name = 'first'",
-         "its not_before_ms", 1},
-        {"UPDATE tokens SET bind = 'unbound' WHERE name = 'first'", "its bind", 1},
-        {"UPDATE tokens SET audience = 'spiffe://x' WHERE name = 'first'",
-         "its audience", 1},
-        {"UPDATE tokens SET kind = 'admin' WHERE name = 'first'", "its kind", 1},
-        {"UPDATE tokens SET owner = 'eve' WHERE name = 'first'", "its owner", 1},
-        {"UPDATE tokens SET name = 'other' WHERE name = 'first'", "its name", 1},
-        {"UPDATE tokens SET digest = zeroblob(32) WHERE name = 'first'",
-         "its fingerprint", 1},
-        {"UPDATE tokens SET parent = '' WHERE name = 'second'", "its parent", 2},
-        {"UPDATE tokens SET parent = '0123456789' WHERE name = 'first'", "its parent",
-         1},
-        {"UPDATE tokens SET id = '0123456789' WHERE name = 'first'",
-         "gone from the tokens table", 1},
-        {"DELETE FROM tokens WHERE name = 'second'", "gone from the tokens table", 2},
-        {"UPDATE tokens SET revoked_ms = 5 WHERE name = 'first'",
-         "no audit row tells of that", 1},
-        {"INSERT INTO tokens SELECT '0123456789', kind, name, owner, purpose, audience,"
-         " scopes, bind, digest, created_ms, not_before_ms, expires_ms, 0, '', 0, ''"
-         " FROM tokens LIMIT 1",
-         "no audit row tells of its issue", 0},
-    };
     wd_fixture *f = *state;
     char first[11];
     char second[11];
@@ -143,18 +165,18 @@ static void claim_08_a_changed_tokens_table_is_found(void **state)
     take_back(f, second);
     wd_fixture_close(f);
     wd_fixture_sql(f, "CREATE TABLE side.kept AS SELECT * FROM tokens");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         wd_audit_report report;
         wd_error err = {0};
-        print_message("  %s\n", cases[i].sql);
-        wd_fixture_sql(f, cases[i].sql);
+        print_message("  %s\n", changes[i].sql);
+        wd_fixture_sql(f, changes[i].sql);
         assert_int_equal(verify(f, &all, &report, &err), WD_DATA_LOSS);
         assert_int_equal(err.reason, WD_REASON_CHAIN_BROKEN);
         assert_int_equal(report.fault, WD_AUDIT_TOKENS);
-        if (strstr(err.msg, cases[i].words) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", err.msg, cases[i].words);
-        assert_int_equal(report.bad_seq, cases[i].bad_seq);
-        wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, cases[i].words);
+        if (strstr(err.msg, changes[i].words) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", err.msg, changes[i].words);
+        assert_int_equal(report.bad_seq, changes[i].bad_seq);
+        wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, changes[i].words);
         wd_fixture_refused(f, WD_DATA_LOSS, WD_REASON_CHAIN_BROKEN, "restore a backup");
         wd_fixture_sql(
             f, "DELETE FROM tokens; INSERT INTO tokens SELECT * FROM side.kept");

@@ -185,7 +185,8 @@ typedef struct token_job {
 static wd_status apply_insert(wd_store *store, wd_store_job *base, wd_error *err)
 {
     token_job *j = (token_job *)base;
-    WD_TRY(wd_tokens_insert(store, j->token, err));
+    const wd_audit_row by = {.principal = "local:0"};
+    WD_TRY(wd_tokens_add(store, j->token, &by, err));
     return wd_job_apply(store, base, err);
 }
 

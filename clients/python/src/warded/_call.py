@@ -73,6 +73,7 @@ class Call(Generic[Out]):
         self.attempt = 0  # for the record: 1 after a new date
         self.id = b""  # the latest attempt's
         self.sent = False
+        self.token = ""  # that it was sent with; a secret
         self.reply: Reply | None = None
         self.cancel_asked = False
         self.carrier: Carrier | None = None  # the connection that took it

@@ -45,6 +45,10 @@ class GateClock:
             self._learnt_ms = now_ms
             self._ahead_ms = now_ms - self._clock.mono_ms()
 
+    def now_ms(self) -> int:
+        """Unix milliseconds at the gate."""
+        return self.at(self._clock.mono_ms())
+
     def at(self, mono_ms: int) -> int:
         """Unix milliseconds at the gate, when our monotonic clock says `mono_ms`."""
         ahead = self._ahead_ms

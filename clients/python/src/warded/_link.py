@@ -18,13 +18,13 @@ from warded._connection import Connection, NotSentError
 from warded._envelope import (
     EnvelopeError,
     Reply,
-    Request,
     decode_reply,
     encode_cancel,
-    encode_plain,
 )
 from warded._open import Progress, open_first
 from warded._refusals import as_rpc_error, refuse_size, refuse_strange, take_back
+from warded._renew import NEW_TOKEN, Renewal, ask_renewal
+from warded._request import encode
 from warded._wire import FrameTooLargeError
 from warded._witness import Witness
 from warded.errors import RpcError, unreachable
@@ -54,8 +54,10 @@ class Link:
         self._thread: threading.Thread | None = None
         self._progress = Progress()
         self._witness: Witness | None = None
-        self._looked_ms = 0
-        self._closed = False
+        self._looked_ms, self._closed = 0, False
+        self._renewal = Renewal(
+            profile.path, self._gate_clock, lambda: ask_renewal(self)
+        )
 
     def start(self, call: Call[Any]) -> None:
         """Send `call`, now or once there is a connection; never blocks for long."""
@@ -63,6 +65,7 @@ class Link:
             now_ms = self.clock.mono_ms()
             connection = self._usable(now_ms)
             if connection is None:
+                self._look_at_end()
                 connection = self._queue(call)
                 if connection is None:
                     return
@@ -108,10 +111,15 @@ class Link:
             return None
         if now_ms - self._looked_ms >= _LOOK_AT_FILES_MS:
             self._looked_ms = now_ms
+            self._look_at_end()
             if self._profile.changed():
                 self._leave(connection)
                 return None
         return connection
+
+    def _look_at_end(self) -> None:
+        if self._token is None:
+            self._renewal.look()
 
     def _leave(self, connection: Connection) -> None:
         """New calls go by a new connection, with the credentials as they are now."""
@@ -153,8 +161,8 @@ class Link:
         call.id = make_call_id(self._gate_clock.at(now_ms))
         call.carrier = connection
         try:
-            token = self._read_token(now_ms, may_be_old=connection.is_busy)
-            connection.send(_encode(call, token, call.deadline_ms - now_ms), call)
+            call.token = self._read_token(now_ms, may_be_old=connection.is_busy)
+            connection.send(encode(call, call.deadline_ms - now_ms), call)
             if call.cancel_asked:
                 self._send_cancel(call)
         except NotSentError:
@@ -197,16 +205,20 @@ class Link:
             refuse_strange(call, "it answers another call")
         elif reply.code is StatusCode.OK:
             call.succeed(reply)
-        elif reply.reason in _NEW_DATE and call.attempt == 0 and reply.now_ms:
-            self._redate(call)
+        elif call.attempt == 0 and self._may_pass_now(call, reply):
+            call.attempt, call.sent = 1, False
+            self.start(call)
         else:
             self._refuse_as(call, reply)
 
-    def _redate(self, call: Call[Any]) -> None:
-        """The gate did not run it because of its date: once more, with a right one."""
-        call.attempt += 1
-        call.sent = False
-        self.start(call)
+    def _may_pass_now(self, call: Call[Any], reply: Reply) -> bool:
+        """It was not run because of its date, or of a token that was replaced."""
+        if reply.reason not in NEW_TOKEN:
+            return reply.reason in _NEW_DATE and reply.now_ms > 0
+        try:
+            return self._read_token(self.clock.mono_ms()) != call.token
+        except RpcError:
+            return False
 
     def _refuse_as(self, call: Call[Any], reply: Reply) -> None:
         call.reply = reply
@@ -281,18 +293,3 @@ class Link:
         self._waiting = [c for c in self._waiting if c not in late]
         for call in late:
             call.expire()
-
-
-def _encode(call: Call[Any], token: str, timeout_ms: int) -> bytes:
-    ask = call.ask
-    if not ask.metadata and call.attempt == 0:
-        return encode_plain(call.id, ask.path, timeout_ms, token, ask.payload)
-    request = Request(
-        call_id=call.id,
-        attempt=call.attempt,
-        method=ask.path,
-        timeout_ms=timeout_ms,
-        metadata=ask.metadata,
-        payload=ask.payload,
-    )
-    return request.encode(token)
