@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -123,8 +124,10 @@ def test_a_refused_handshake_is_on_record_coalesced(stub: StubGate) -> None:
     assert {row["peer_addr"] for row in seen} == {"127.0.0.1"}
 
 
-def acknowledged(raw: RawClient, asked: int) -> list[tuple[str, Reply]]:
-    """Send many calls; those answered before the connection ends."""
+def acknowledged(
+    raw: RawClient, asked: int, some: threading.Event
+) -> list[tuple[str, Reply]]:
+    """Send many calls; those answered before the connection ends. `some`: there are."""
     for _ in range(asked):
         raw.send(raw.request(OBSERVE, batch("a")).SerializeToString())
     got: list[tuple[str, Reply]] = []
@@ -132,6 +135,7 @@ def acknowledged(raw: RawClient, asked: int) -> list[tuple[str, Reply]]:
         while len(got) < asked:
             _, reply = raw.receive()
             got.append((str(uuid.UUID(bytes=reply.call_id)), reply))
+            some.set()
     except OSError:
         pass
     return got
@@ -143,9 +147,11 @@ def test_claim_08_kills_under_load_lose_no_acknowledged_row(stub: StubGate) -> N
     for _ in range(KILLS):
         trainer = stub.home.path / "profile/trainer"
         with RawClient(trainer) as raw, ThreadPoolExecutor(1) as pool:
-            answers = pool.submit(acknowledged, raw, 200)
+            some = threading.Event()
+            answers = pool.submit(acknowledged, raw, 200, some)
             while stub.count().jobs < 20:
                 pass
+            assert some.wait(PATIENCE_S)
             stub.do("kill")
             assert stub.wait_end() == "signal 9"
             got = answers.result()
