@@ -11,8 +11,9 @@
 # which is removed at the end; after --keep, by --stop.
 # Settings (environment):
 #   WARDED_TRY   where the state goes, with its .log and .kept beside it [build/try]
-# Exit: the rollout's status; 64 wrong words; 69 no platform; 70 a step failed, with its
-# log's end.
+#                A folder that holds anything but an earlier try's state is refused.
+# Exit: the rollout's status; 64 wrong words or WARDED_TRY; 69 no platform; 70 a step
+# failed, with its log's end; 130 stopped by a signal, after the same cleaning up.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,7 +21,7 @@ release=build/release
 state=${WARDED_TRY:-build/try}
 case $state in /*) ;; *) state=$PWD/$state ;; esac
 log=$state.log   # of the build and of the set-up
-kept=$state.kept # process and home of the gate that --keep left
+kept=$state.kept # process and home of the gate that runs, or that --keep left
 trainer=trainer
 elsewhere=/var/tmp/warded-try-
 ready_s=60
@@ -57,6 +58,22 @@ pick_home() { # where the state goes: where the gate's account can reach it
     home=$elsewhere$(printf %s "$state" | cksum | cut -d ' ' -f 1)
     echo "The account 'warded' can't reach ${state%/*}: the state goes to"
     echo "$home (of the platform) instead of $state."
+}
+
+check_state() { # what is not a try's state is not ours to remove
+    if [ ! -e "$state" ] || [ "$state" = "$PWD/build/try" ]; then return 0; fi
+    if [ -d "$state" ]; then
+        case $(ls -A "$state") in
+        "") return 0 ;;
+        profile) # of --keep, with its state elsewhere
+            [ "$(ls -A "$state/profile")" != "$trainer" ] || return 0
+            ;;
+        esac
+        [ ! -f "$state/warded.yaml" ] || [ ! -d "$state/state" ] || return 0
+    fi
+    printf '%s\n' "try: WARDED_TRY: $state is not empty and no state of an earlier" \
+        "try, which would be replaced: name a new folder, or remove it yourself" >&2
+    exit 64
 }
 
 clean_up() { # clean_up HOME: a CA's key that lies outside the checkout is not left there
@@ -130,6 +147,7 @@ serve() {
     setsid "$release/bin/warded" --home "$home" serve \
         >"$home/serve.log" 2>&1 </dev/null &
     gate=$!
+    echo "$gate $home" >"$kept" # --stop finds it, even after we were killed
     tries=$((ready_s * 10))
     until [ -s "$home/run/address" ]; do
         kill -0 "$gate" 2>/dev/null || die "$home/serve.log" "warded serve ended"
@@ -152,7 +170,6 @@ show_trail() {
 }
 
 print_how() {
-    echo "$gate $home" >"$kept"
     place=${home#"$PWD"/}
     if [ "$home" != "$state" ]; then # the profile is where the README says, too
         mkdir -p "$state/profile"
@@ -172,13 +189,18 @@ TXT
 }
 
 end() { # whatever happened
-    [ -z "$gate" ] || stop_gate "$gate"
-    [ -n "$stays" ] || clean_up "$home"
+    trap : INT TERM HUP # one was enough
+    if [ -z "$stays" ]; then
+        [ -z "$gate" ] || stop_gate "$gate"
+        rm -f "$kept"
+        clean_up "$home"
+    fi
     give_back
 }
 
 main() { # main MODE: on the platform
     step 1 "The platform is here: Debian $(cat /etc/debian_version)"
+    check_state
     pick_home
     if stop_kept; then
         echo "Stopped the gate that an earlier --keep left."
@@ -186,6 +208,7 @@ main() { # main MODE: on the platform
         echo "No gate of an earlier --keep runs."
     fi
     trap 'end' EXIT
+    trap 'exit 130' INT TERM HUP # or sh dies of it, without its EXIT
     [ "$1" != --stop ] || exit 0
     step 2 "Building into $release"
     build
@@ -199,9 +222,8 @@ main() { # main MODE: on the platform
     step 6 "What the audit trail tells"
     show_trail
     if [ "$1" = --keep ]; then
-        print_how
-        gate=
         stays=yes
+        print_how
     fi
     printf '\nDone in %d s, status %d\n' $(($(date +%s) - start)) "$status"
     exit "$status"

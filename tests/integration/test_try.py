@@ -117,39 +117,6 @@ def test_claim_01_try_says_what_failed_and_leaves_no_key(tmp_path: Path) -> None
     assert elsewhere() == before
 
 
-@pytest.fixture
-def checkout(private: Path) -> Path:
-    """A checkout of try.sh alone, whose platform is here, after a build by root."""
-    here = private.with_name("checkout")
-    (here / "build/release").mkdir(parents=True)
-    (here / "build/release/warded").touch()
-    (here / "deploy").mkdir()
-    shutil.copy(ROOT / "deploy/try.sh", here / "deploy")
-    (here / "deploy/platform.sh").write_text('#!/bin/sh\nexec "$@"\n')
-    (here / "deploy/platform.sh").chmod(0o755)
-    return here
-
-
-def test_what_sudo_made_below_build_belongs_to_its_caller(checkout: Path) -> None:
-    env = {**os.environ, "SUDO_UID": "4711", "SUDO_GID": "4712"}
-    env.pop("WARDED_TRY", None)
-    command = [str(checkout / "deploy/try.sh"), "--stop"]
-    subprocess.run(command, env=env, check=True, capture_output=True, timeout=LIMIT_S)
-    made = [checkout / "build", *checkout.glob("build/**/*")]
-    assert {(p.stat().st_uid, p.stat().st_gid) for p in made} == {(4711, 4712)}
-    assert checkout.stat().st_uid == os.getuid()
-
-
-def test_stop_removes_no_other_folder_than_its_own(checkout: Path) -> None:
-    bait = Path(tempfile.mkdtemp(prefix="warded-test-", dir=ELSEWHERE))
-    kept = checkout / "build/try.kept"
-    kept.write_text(f"1 /var/tmp/warded-try-1/../{bait.name}\n")
-    command = [str(checkout / "deploy/try.sh"), "--stop"]
-    subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
-    assert bait.exists()
-    bait.rmdir()
-
-
 @pytest.mark.parametrize("word", ["-h", "--help", "help"])
 @pytest.mark.parametrize(
     "script", ["deploy/try.sh", "deploy/platform.sh", "tests/run.sh"]
