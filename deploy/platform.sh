@@ -14,6 +14,8 @@
 #   WARDED_PLATFORM_RELEASE pretend the host is this Debian (for tests)
 # Exit: CMD's own status; 69 when the platform can't be had, with the reason.
 set -eu
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # `su` without `-` leaves them out
+export PATH
 
 here=$(cd "$(dirname "$0")/.." && pwd -P)
 self=$here/deploy/platform.sh
@@ -232,21 +234,28 @@ run_in_root() { # run_in_root CMD...
 
 manual() { sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$self"; }
 
+misused() { # misused WHY...
+    say "$*"
+    printf '\n' >&2
+    manual >&2
+    exit 64
+}
+
 case ${1:-} in
 -h | --help | help)
     manual
     exit 0
     ;;
 "")
-    printf 'platform: which command?\n\n' >&2
-    manual >&2
-    exit 64
+    misused "which command?"
     ;;
 --make)
+    [ $# -eq 2 ] || misused "--make takes a folder, and is for this script itself"
     make_partial "$2"
     exit 0
     ;;
 --enter)
+    [ $# -ge 3 ] || misused "--enter takes a root and a command, as this script says it"
     shift
     enter "$@"
     ;;

@@ -161,3 +161,27 @@ def test_no_command_prints_the_manual(platform: Platform) -> None:
     done = platform.run()
     assert done.returncode == 64
     assert "run a command on the platform" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--make"], ["--make", "a", "b"], ["--enter"], ["--enter", "root"]]
+)
+def test_claim_02_its_own_words_without_theirs_are_a_usage_error(
+    platform: Platform, words: list[str]
+) -> None:
+    done = platform.run(*words)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith(f"platform: {words[0]} takes")
+    assert "parameter not set" not in done.stderr
+    assert "Exit: " in done.stderr
+
+
+def test_claim_02_programs_of_sbin_are_found_without_it_in_path(
+    platform: Platform,
+) -> None:
+    found = "command -v useradd chroot debootstrap; true"
+    path = "/usr/local/bin:/usr/bin:/bin"
+    done = platform.run("sh", "-c", found, PATH=path, WARDED_PLATFORM_RELEASE="13")
+    assert done.returncode == 0, done.stderr
+    assert "/usr/sbin/useradd" in done.stdout.split()
+    assert platform.run("true", PATH=path).returncode == 0
