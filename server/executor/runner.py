@@ -15,12 +15,28 @@ def load() -> bytes:
     text = source.decode("utf-8", "replace")
     # no modification time: kept for good, so that tracebacks can show the lines
     linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
+    # `python3 -c` left this runner there, as the source of every "<string>"
+    linecache.cache.pop("<string>", None)
+    getattr(linecache, "_interactive_cache", {}).clear()
     return source
+
+
+def show(error: BaseException) -> None:
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as other:  # as python3 itself tells of a hook that fails
+        trace = other.__traceback__ and other.__traceback__.tb_next
+        print("Error in sys.excepthook:", file=sys.stderr)
+        sys.__excepthook__(type(other), other.with_traceback(trace), trace)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 def fail(error: BaseException) -> None:
     trace = error.__traceback__ and error.__traceback__.tb_next
-    sys.excepthook(type(error), error.with_traceback(trace), trace)
+    show(error.with_traceback(trace))
     if isinstance(error, KeyboardInterrupt):  # as python3 itself ends: by the signal
         import os
         import signal
@@ -42,8 +58,11 @@ def run() -> None:
         exec(compile(source, NAME, "exec", dont_inherit=True), vars(main))  # noqa: S102  # what it is for
     except SystemExit:
         raise
-    except BaseException as error:
-        fail(error)
+    except BaseException as caught:
+        error = caught
+    else:
+        return
+    fail(error)  # with no exception at hand, which a hook's own would then chain to
 
 
 run()

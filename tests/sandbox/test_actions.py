@@ -140,6 +140,70 @@ TRACEBACKS = {
             +------------------------------------
         """,
     ),
+    "eval": (
+        'eval("1/0")\n',
+        """\
+        Traceback (most recent call last):
+          File "<action>", line 1, in <module>
+            eval("1/0")
+            ~~~~^^^^^^^
+          File "<string>", line 1, in <module>
+        ZeroDivisionError: division by zero
+        """,
+    ),
+    "exec": (
+        'exec("\\n" * 41 + "1/0")\n',
+        """\
+        Traceback (most recent call last):
+          File "<action>", line 1, in <module>
+            exec("\\n" * 41 + "1/0")
+            ~~~~^^^^^^^^^^^^^^^^^^^
+          File "<string>", line 42, in <module>
+        ZeroDivisionError: division by zero
+        """,
+    ),
+    "no_hook": (
+        """\
+        import sys
+        sys.excepthook = None
+        1/0
+        """,
+        """\
+        Error in sys.excepthook:
+        TypeError: 'NoneType' object is not callable
+
+        Original exception was:
+        Traceback (most recent call last):
+          File "<action>", line 3, in <module>
+            1/0
+            ~^~
+        ZeroDivisionError: division by zero
+        """,
+    ),
+    "failing_hook": (
+        """\
+        import sys
+        def hook(*error):
+            {}["k"]
+        sys.excepthook = hook
+        1/0
+        """,
+        """\
+        Error in sys.excepthook:
+        Traceback (most recent call last):
+          File "<action>", line 3, in hook
+            {}["k"]
+            ~~^^^^^
+        KeyError: 'k'
+
+        Original exception was:
+        Traceback (most recent call last):
+          File "<action>", line 5, in <module>
+            1/0
+            ~^~
+        ZeroDivisionError: division by zero
+        """,
+    ),
 }
 
 
