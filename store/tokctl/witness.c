@@ -12,6 +12,8 @@
 
 #define HASH_DIGITS ((size_t)WD_AUDIT_HASH_BYTES * 2)
 
+enum { MAX_LINE = 128 }; /* bytes; a head has at most 83 */
+
 typedef struct wd_place_of_line {
     const char *path;
     size_t number;
@@ -65,17 +67,39 @@ static wd_status take_line(wd_witness *witness, char *line, size_t size,
     return head.seq == 0 ? WD_OK : add(witness, &head, err);
 }
 
+/* A line and its newline, which is left out, into `line`: its size. -1: the file ends
+ * before its newline, or can't be read; more than MAX_LINE: so is the line. */
+static ssize_t read_line(FILE *file, char line[MAX_LINE + 1])
+{
+    for (ssize_t size = 0; size <= MAX_LINE; size++) {
+        int c = getc(file);
+        if (c == EOF)
+            return -1;
+        line[size] = c == '\n' ? '\0' : (char)c;
+        if (c == '\n')
+            return size;
+    }
+    return MAX_LINE + 1;
+}
+
+static wd_status could_not_read(const char *path, wd_status status, wd_error *err)
+{
+    return wd_fail(err, status, "could not read %s: %s", path, strerrordesc_np(errno));
+}
+
 /* A last line without its newline was being written: it is left out. */
 static wd_status read_lines(wd_witness *witness, FILE *file, const char *path,
                             wd_error *err)
 {
-    WD_AUTO(wd_text) *line = NULL;
-    size_t room = 0;
+    char line[MAX_LINE + 1];
     for (wd_place_of_line place = {path, 1};; place.number++) {
-        ssize_t size = getline(&line, &room, file);
-        if (size <= 0 || line[size - 1] != '\n')
-            return WD_OK;
-        line[--size] = '\0';
+        ssize_t size = read_line(file, line);
+        if (size < 0)
+            return ferror(file) ? could_not_read(path, WD_UNAVAILABLE, err) : WD_OK;
+        if (size > MAX_LINE)
+            return wd_fail(err, WD_INVALID_ARGUMENT,
+                           "%s:%zu: not a head: longer than %d bytes", path,
+                           place.number, MAX_LINE);
         WD_TRY(take_line(witness, line, (size_t)size, &place, err));
     }
 }
@@ -84,8 +108,7 @@ static wd_status read_file(wd_witness *witness, const char *path, wd_error *err)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
-        return wd_fail(err, WD_PERMISSION_DENIED, "could not read %s: %s", path,
-                       strerrordesc_np(errno));
+        return could_not_read(path, WD_PERMISSION_DENIED, err);
     wd_status status = read_lines(witness, file, path, err);
     (void)fclose(file);
     return status;
@@ -107,8 +130,7 @@ static wd_status read_dir(wd_witness *witness, const char *path, wd_error *err)
 {
     __attribute__((cleanup(auto_dir))) DIR *dir = opendir(path);
     if (dir == NULL)
-        return wd_fail(err, WD_PERMISSION_DENIED, "could not read %s: %s", path,
-                       strerrordesc_np(errno));
+        return could_not_read(path, WD_PERMISSION_DENIED, err);
     size_t n_files = 0;
     const struct dirent *entry = NULL;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
@@ -135,6 +157,11 @@ wd_status wd_witness_read(wd_witness *witness, const char *path, wd_error *err)
     if (stat(path, &st) != 0)
         return wd_fail(err, WD_NOT_FOUND, "witness %s: %s", path,
                        strerrordesc_np(errno));
-    return S_ISDIR(st.st_mode) ? read_dir(witness, path, err)
-                               : read_file(witness, path, err);
+    if (S_ISDIR(st.st_mode))
+        return read_dir(witness, path, err);
+    if (!S_ISREG(st.st_mode)) /* a device or a pipe may never end */
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "witness %s: neither a file nor a folder: copy it to a file",
+                       path);
+    return read_file(witness, path, err);
 }

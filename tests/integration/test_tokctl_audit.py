@@ -12,7 +12,6 @@ import pytest
 from tests.support.gate import program, run
 from tests.support.store import (
     INTEGRITY,
-    NOT_FOUND,
     USAGE,
     Store,
     killed_after,
@@ -229,38 +228,6 @@ def test_claim_08_cut_tail_is_found_with_witnesses(
     assert store.json("audit", "verify")["ok"]
     done = store.tokctl("audit", "verify", "-w", str(heads), exit_status=INTEGRITY)
     assert "audit row 26 is missing and everything after it" in done.stderr
-
-
-def test_witness_of_another_history_is_a_fork(store: Store, tmp_path: Path) -> None:
-    store.rows("fill", "5")
-    witness = tmp_path / "witness"
-    witness.write_text("3 " + "0" * 64 + "\n")
-    done = store.tokctl("audit", "verify", "-w", str(witness), exit_status=INTEGRITY)
-    assert "audit row 3 is not the row that a witness has seen" in done.stderr
-
-
-HASH = "0" * 64
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["x", "3 00", f"-3 {HASH}", f"3  {HASH}", f"\0 3 {HASH}", f"3 {HASH}\0", "#\n\0"],
-)
-def test_witness_that_is_none_is_refused_by_line(
-    store: Store, tmp_path: Path, line: str
-) -> None:
-    witness = tmp_path / "witness"
-    witness.write_text("# head\n" + line + "\n")
-    done = store.tokctl("audit", "verify", "-w", str(witness), exit_status=USAGE)
-    number = 2 + line.count("\n")
-    assert f"{witness}:{number}:" in done.stderr
-
-
-def test_witness_that_is_not_there_is_not_found(store: Store, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for name in ("absent", "empty"):
-        words = ("audit", "verify", "-w", str(tmp_path / name))
-        store.tokctl(*words, exit_status=NOT_FOUND)
 
 
 # --- kill -9 -------------------------------------------------------------------------
