@@ -23,9 +23,7 @@ def store(tmp_path: Path) -> Store:
     return new_store(tmp_path / "store")
 
 
-def test_witness_of_another_history_is_a_fork(
-    store: Store, tmp_path: Path
-) -> None:
+def test_witness_of_another_history_is_a_fork(store: Store, tmp_path: Path) -> None:
     store.rows("fill", "5")
     witness = tmp_path / "witness"
     witness.write_text("3 " + "0" * 64 + "\n")
