@@ -15,6 +15,7 @@ _OBJECT = rf"{_SEGMENT}(?:/{_SEGMENT})*(?:/\*\*)?|\*\*|\{{[a-z][a-z0-9_]*\}}"
 _SCOPE = re.compile(rf"{_AREA}:(?:{_OBJECT})")
 _PLACEHOLDER = re.compile(rf"{_AREA}:\{{([a-z][a-z0-9_]*)\}}")
 _SCOPE_BYTES = 128
+_PATH_BYTES = 255  # of a call's method; see docs/protocol.md
 
 
 def faults(schema: Schema) -> list[str]:
@@ -30,6 +31,8 @@ def faults(schema: Schema) -> list[str]:
 def _of_file(file: File, schema: Schema) -> Iterator[str]:
     yield from _of_words(re.split(r"[/.]", file.name))
     yield from _of_stubs(file)
+    yield from _of_module(file)
+    yield from _of_optional(file, schema)
     for service in file.services:
         yield from _of_names(service)
         for method in service.methods:
@@ -82,6 +85,36 @@ def _of_stubs(file: File) -> Iterator[str]:
             )
 
 
+def _of_module(file: File) -> Iterator[str]:
+    """Names that the generated module has for what is its own."""
+    enums = [name for enum, values in file.enums for name in (enum, *values)]
+    for name in (*file.messages, *enums, *file.extensions):
+        yield from _of_underscore(name)
+    for name in file.messages:
+        if name in names.TAKEN_MESSAGES:
+            yield f"message {name}: {name} is taken in a stub in Python: rename it"
+
+
+def _of_underscore(name: str) -> Iterator[str]:
+    if name.startswith("_"):
+        yield (
+            f"{name} begins with an underscore, as names of the generated code do: "
+            "rename it"
+        )
+
+
+def _of_optional(file: File, schema: Schema) -> Iterator[str]:
+    """protobuf-c knows no optional fields of proto3."""
+    for type_ in schema.types.values():
+        if type_.file != file.name:
+            continue
+        for field in type_.optional:
+            yield (
+                f"{type_.full}.{field} is optional, which C does not know in proto3: "
+                "use a oneof with one member"
+            )
+
+
 def _of_words(words: list[str]) -> Iterator[str]:
     """Names that a Python module, class or attribute cannot have."""
     for word in words:
@@ -91,6 +124,10 @@ def _of_words(words: list[str]) -> Iterator[str]:
 
 def _of_method(method: Method, schema: Schema) -> Iterator[str]:
     yield from _of_words([method.name])
+    yield from _of_underscore(method.name)
+    size = len(method.path.encode())
+    if size > _PATH_BYTES:
+        yield f"its path {method.path} is {size} bytes long: at most {_PATH_BYTES}"
     if method.client_streams:
         yield "streams its request: calls carry one message; send a repeated field"
     if method.rule is None:
@@ -171,6 +208,8 @@ def _of_type(start: Type, schema: Schema) -> Iterator[str]:
         return None
 
     yield from _of_words(start.local.split("."))
+    for part in start.local.split("."):
+        yield from _of_underscore(part)
     loop = find(start.full)
     if loop:
         yield f"{start.full} is recursive ({loop}): its decoding would have no bound"

@@ -39,6 +39,7 @@ class Type:
     local: str  # "Outer.Inner": the name within its file
     fields: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()  # full names of the message types of its fields
+    optional: tuple[str, ...] = ()  # fields that proto3 calls optional
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ _WORDS = """
 """
 TAKEN_MEMBERS = frozenset(_WORDS.split())
 
+# What a generated stub says beside the messages of its module.
+TAKEN_MESSAGES = frozenset({"self", "channel"})
+
 
 def snake(name: str) -> str:
     """`GetObservation` -> `get_observation`, `SQLQuery` -> `sql_query`."""

@@ -30,6 +30,8 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
 def answer(request: CodeGeneratorRequest) -> CodeGeneratorResponse:
     """The generated files, or one error text that lists every fault."""
     response = CodeGeneratorResponse()
+    # protoc then asks us, and it is check that refuses it, with the cure
+    response.supported_features = CodeGeneratorResponse.FEATURE_PROTO3_OPTIONAL
     language = request.parameter.removeprefix("lang=")
     if language not in _LANGUAGES:
         response.error = (

@@ -103,7 +103,8 @@ def _types_of(file: FileDescriptorProto) -> list[Type]:
     def walk(message: DescriptorProto, local: str) -> None:
         parts = tuple(f.type_name[1:] for f in message.field if f.type == _MESSAGE)
         fields = tuple(f.name for f in message.field)
-        found.append(Type(package + local, file.name, local, fields, parts))
+        optional = tuple(f.name for f in message.field if f.proto3_optional)
+        found.append(Type(package + local, file.name, local, fields, parts, optional))
         for nested in message.nested_type:
             walk(nested, f"{local}.{nested.name}")
 
