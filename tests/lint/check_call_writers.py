@@ -11,9 +11,10 @@ its own, in which every field that is not its to write is const: whatever would 
 one, or hand out its address to somebody who could, is an error then, in what words
 ever. (What a field points to is not the field.) What const can't stop is forbidden to
 all but call.c: to make another pointer or a number of a pointer to a call, to hold a
-call by value, assembler, a pragma that silences the compiler; see QUERY. Unseen stays
-who reckons from the address of what is his in a call, its task, to what is not:
-`(char *)task + 8`.
+call by value, assembler, a pragma that silences the compiler, to search by libc in
+what is const and hold what is found as what may be written; see call_queries.py.
+Unseen stays who reckons from the address of what is his in a call, its task, to what
+is not: `(char *)task + 8`.
 
 BUILD is a clang build of the tree: how each file is compiled is read there.
 """
@@ -34,6 +35,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import tree
+from call_queries import CONST_FINDERS, QUERY
 
 CALL_H = "server/call.h"
 STRUCT = re.compile(r"^typedef struct wd_call \{(.*?)^\} wd_call;", re.S | re.M)
@@ -43,50 +45,11 @@ FIELD = re.compile(r"\s*(?:\w+[\s*]+)+(\w+)\s*(?:\[\w+\])?\s*")
 FUNCTION_FIELD = re.compile(r"\s*(?:\w+[\s*]+)+\(\s*\*(\w+)\)\([^()]*\)\s*")
 ANYONE = "whoever holds the call"
 OWNER_OF_ALL = "call"
+ELSEWHERE = "executor"
 
 # Declared by each file's own call.h: the sign that it is the one that was read.
 SEEN = "wd_call_of_the_lint"
 
-CALL = (
-    "hasUnqualifiedDesugaredType(recordType(hasDeclaration(recordDecl("
-    'hasName("wd_call")))))'
-)
-POINTER = f"hasUnqualifiedDesugaredType(pointerType(pointee({CALL})))"
-READ_ONLY = "hasType(pointerType(pointee(isConstQualified())))"
-A_CAST = "castExpr(" + ", ".join(
-    f'unless(hasCastKind("CK_{kind}"))'
-    for kind in ("PointerToBoolean", "LValueToRValue", "ToVoid")
-)
-FIELD_OF_ONE = f"memberExpr(hasObjectExpression(hasType({POINTER})))"
-
-# What a const field can't stop, by the words in which it is refused.
-QUERY = {
-    "makes another pointer of a call": f"{A_CAST}, unless({READ_ONLY}),"
-    f" unless(hasType({POINTER})), hasSourceExpression(hasType({POINTER})))",
-    "makes another pointer of one to a call's": f"{A_CAST}, unless({READ_ONLY}),"
-    f" unless(hasType(pointerType(pointee({POINTER})))),"
-    f" hasSourceExpression(hasType(pointerType(pointee({POINTER})))))",
-    "makes a number of a pointer to a call": "castExpr("
-    'hasCastKind("CK_PointerToIntegral"),'
-    f" hasSourceExpression(anyOf(hasType({POINTER}), {FIELD_OF_ONE},"
-    f" hasDescendant({FIELD_OF_ONE}))))",
-    "holds a call by value": f"varDecl(hasType({CALL}))",
-    "holds calls by value": f"varDecl(hasType(arrayType(hasElementType({CALL}))))",
-    "has a call in a struct": f"fieldDecl(hasType({CALL}))",
-    "has calls in a struct": f"fieldDecl(hasType(arrayType(hasElementType({CALL}))))",
-    "has a pointer to a call in a union": f"fieldDecl(hasType({POINTER}),"
-    " hasParent(recordDecl(isUnion())))",
-    "makes a call": f"compoundLiteralExpr(hasType({CALL}))",
-    "casts the address of a field": "cStyleCastExpr(hasSourceExpression("
-    'ignoringParenImpCasts(unaryOperator(hasOperatorName("&"),'
-    f" hasUnaryOperand(ignoringParens({FIELD_OF_ONE}))))))",
-    "casts a function": "cStyleCastExpr(hasType(pointerType(pointee("
-    "ignoringParens(functionType())))))",
-    "uses assembler": "asmStmt()",
-    "passes a field's address to whoever writes it or not": "callExpr("
-    'callee(functionDecl(isVariadic(), unless(hasAttr("attr::Format")))),'
-    f" hasAnyArgument(expr(hasType(pointerType()), hasDescendant({FIELD_OF_ONE}))))",
-}
 # And whether the call.h that was read is the one that was meant to.
 BOTH = {
     "seen": f'varDecl(hasName("{SEEN}"))',
@@ -210,15 +173,17 @@ class Reader:
     ) -> Iterator[Problem]:
         """All that a file does and may not, when it may write as `mine`."""
         said = EMPTY_TEXT.sub("", self._said(path, mine, flags))
-        matched: set[str] = set()
-        for line in said.splitlines():
-            if match := DIAGNOSTIC.match(line):
-                yield Problem(match[1], int(match[2]), match[3])
-            elif match := BINDS.match(line):
-                matched.add(MATCHERS[int(match[3])])
-                what = list(QUERY)[int(match[3]) : int(match[3]) + 1]
-                if OWNER_OF_ALL not in mine:
-                    yield from (Problem(match[1], int(match[2]), w) for w in what)
+        lines = said.splitlines()
+        binds = [match for line in lines if (match := BINDS.match(line))]
+        matched = {MATCHERS[int(match[3])] for match in binds}
+        for diagnostic in filter(None, map(DIAGNOSTIC.match, lines)):
+            yield Problem(diagnostic[1], int(diagnostic[2]), diagnostic[3])
+        for match in binds if OWNER_OF_ALL not in mine else []:
+            for what in list(QUERY)[int(match[3]) : int(match[3]) + 1]:
+                # The executor is another process: it sees no call, nor do its helpers.
+                blind = ELSEWHERE in mine and BOTH["defined"] not in matched
+                if not (blind and what in CONST_FINDERS):
+                    yield Problem(match[1], int(match[2]), what)
         if len(re.findall(r"^\d+ match(?:es)?\.$", said, re.M)) != len(MATCHERS):
             yield Problem(str(path), 1, f"clang-query can't judge it: {said[:400]}")
         if len(matched & set(BOTH.values())) == 1:

@@ -5,16 +5,19 @@ The lines stand in functions with these parameters, in a file that may write wha
 """
 
 HEAD = """
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include "server/call.h"
 typedef struct wd_call alias;
 typedef struct row { bool claimed; uint8_t id_bytes[16]; } row;
 struct holder { wd_call *call; };
 void take(void *p); void look(const void *p); void loose(int n, ...);
+int order(const void *a, const void *b); void any(char *(*f)(const char *, int));
 void fail(wd_error *err); void step(size_t *n); void read_only(const wd_error *err);
 #define SET(call, value) ((call)->claimed = (value))
 #define CLAIMED(call) ((call)->claimed)
@@ -151,6 +154,36 @@ loose(1, c->id_text + 3);
 ((void (*)())step)(&c->stage);
 __atomic_store_n(&c->claimed, true, __ATOMIC_SEQ_CST);
 (void)strtol("3", (char **)&c->plan, 10);
+char *dash = strchr(c->id_text, '-'); if (dash != NULL) *dash = '_';
+char *p = strrchr(c->id_text, '-'); (void)p;
+char *p = strstr(c->id_text, "-"); (void)p;
+char *p = strpbrk(c->id_text + 1, "-"); (void)p;
+char *p = strchrnul((c->id_text), '-'); (void)p;
+char *p = basename(c->id_text); (void)p;
+char *p; p = strchr(c->id_text, '-'); (void)p;
+char *p = n ? strchr(c->id_text, '-') : NULL; (void)p;
+char *p = strchr(c->id_text, '-') + 1; (void)p;
+char *p = (char *)strchr(c->id_text, '-'); (void)p;
+char *p = __builtin_strchr(c->id_text, '-'); (void)p;
+uint8_t *p = memchr(c->id_bytes, 3, 16); (void)p;
+uint8_t *p = memrchr(&c->digest, 3, 4); (void)p;
+bool *p = memchr(&c->claimed, 0, 1); (void)p;
+char *p = memmem(c->id_text, 3, "x", 1); (void)p;
+void *p = bsearch(v, c->id_bytes, 16, 1, order); (void)p;
+void *p = lfind(v, c->id_bytes, &n, 1, order); (void)p;
+char *p; (void)strtol(c->id_text, &p, 10);
+char *p; (void)strtoul(c->id_text, &p, 10);
+char *p; (void)strtoull(&c->id_text[2], &p, 16);
+char *p; (void)strtod(c->id_text, &p);
+char *p = strptime(c->id_text, "%Y", v); (void)p;
+*strchr(c->id_text, '-') = '_';
+strchr(c->id_text, '-')[0] = '_';
+take(strchr(c->id_text, '-'));
+const char *text = c->id_text; *strchr(text, '-') = '_';
+if (strrchr(k->id_text, '-') == v) take(strrchr(k->id_text, '-'));
+char *(*find)(const char *, int) = strchr; (void)find;
+any(strrchr);
+any((n ? strchr : strrchr));
 """
 
 # By itself: an error in a file keeps assembler from the matchers.
@@ -194,6 +227,23 @@ wd_task **next = &t->next; *next = &c->task;
 size_t n_pairs = c->n_pairs << 2; step(&n_pairs);
 WD_ASSERT(c->claimed == false);
 uintptr_t p = (uintptr_t)v; (void)p;
+const char *p = strchr(c->id_text, '-'); look(p);
+const char *p = n ? strstr(c->id_text, "-") : NULL; look(p);
+const char *p; if ((p = strrchr(c->id_text, '-')) != NULL) look(p);
+const uint8_t *p = memchr(c->id_bytes, 0, 16); look(p);
+const void *p = bsearch(v, c->id_bytes, 16, 1, order); look(p);
+bool has = strchr(c->id_text, '-') != NULL; (void)has;
+if (strpbrk(c->id_text, "-_") == NULL) take(v);
+look(strchr(c->id_text, '-'));
+char *p = strchr(v, '-'); *p = '_';
+char *p = strstr(v, c->id_text); *p = '_';
+char *p = memchr(&c->job.error, 0, 3); *p = 1;
+char *p = bsearch(c->id_text, v, n, 1, order); *p = 1;
+char *p = strdup(c->id_text); free(p);
+(void)strtol(c->id_text, NULL, 10);
+(void)strtoul(c->id_text + 2, NULL, 0);
+char *p; (void)strtol(v, &p, 10); *p = '_';
+char *p = (strchr)(v, '-'); *p = '_';
 """
 
 

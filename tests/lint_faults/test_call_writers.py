@@ -117,6 +117,27 @@ def test_claim_13_call_c_may_clear_and_free_a_whole_call(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("name", "header", "refused"),
+    [
+        ("server/reply.c", "server/call.h", True),
+        ("server/naming.c", "string.h", True),  # whoever holds a call may ask it
+        ("server/executor/uids.c", "server/call.h", True),
+        ("server/executor/uids.c", "string.h", False),
+        ("server/call.c", "server/call.h", False),
+    ],
+)
+def test_claim_13_who_could_find_a_way_to_write_in_a_call(
+    name: str, header: str, refused: bool, tmp_path: Path
+) -> None:
+    text = (
+        f'#include <string.h>\n#include "{header}"\nchar *dash(const char *text);\n'
+        "char *dash(const char *text)\n{\n    return strchr(text, '-');\n}\n"
+    )
+    lines = [p.line for p in found_in(tmp_path, text, name)]
+    assert lines == ([6] if refused else [])
+
+
+@pytest.mark.parametrize(
     ("header", "says"),
     [
         ('#include "call.h"', "has wd_call from elsewhere than server/call.h"),
