@@ -75,9 +75,11 @@ static ssize_t read_line(FILE *file, char line[MAX_LINE + 1])
         int c = getc(file);
         if (c == EOF)
             return -1;
-        line[size] = c == '\n' ? '\0' : (char)c;
-        if (c == '\n')
+        line[size] = (char)c;
+        if (c == '\n') {
+            line[size] = '\0';
             return size;
+        }
     }
     return MAX_LINE + 1;
 }
