@@ -151,16 +151,49 @@ static const char *hidden_place(const wd_config *c, const char *root)
     return NULL;
 }
 
+/* No part of it is empty, "." or "..": then where it leads is what it says. */
+static bool is_plain(const char *path)
+{
+    if (path[0] != '/')
+        return false;
+    while (*path == '/') {
+        size_t size = strcspn(path + 1, "/");
+        if (size == 0 || (size <= 2 && strncmp(path + 1, "..", size) == 0))
+            return false;
+        path += 1 + size;
+    }
+    return true;
+}
+
+/* An earlier root that is the same folder, holds it or lies in it; NULL: none. */
+static const char *nested_root(const wd_config *c, size_t i)
+{
+    char *const *roots = c->sandbox.roots.items;
+    for (size_t k = 0; k < i; k++) {
+        if (is_inside(roots[i], roots[k]) || is_inside(roots[k], roots[i]))
+            return roots[k];
+    }
+    return NULL;
+}
+
 static wd_status check_roots(const wd_config *c, wd_rule_failure *f, wd_error *err)
 {
     f->key = "sandbox.roots";
     for (size_t i = 0; i < c->sandbox.roots.n_items; i++) {
         const char *root = c->sandbox.roots.items[i];
         f->index = i;
-        if (root[0] != '/' || strstr(root, "/../") != NULL || root[1] == '\0')
-            return wd_fail(err, WD_INVALID_ARGUMENT,
-                           "sandbox.roots: \"%.100s\": allowed: absolute paths below /",
-                           root);
+        if (!is_plain(root))
+            return wd_fail(
+                err, WD_INVALID_ARGUMENT,
+                "sandbox.roots: \"%.100s\": allowed: absolute paths below /, "
+                "without \"//\", \".\" or \"..\", or a \"/\" at the end",
+                root);
+        const char *other = nested_root(c, i);
+        if (other != NULL)
+            return wd_fail(
+                err, WD_INVALID_ARGUMENT,
+                "sandbox.roots: \"%.100s\" and \"%.100s\": one lies in the other", root,
+                other);
         const char *hidden = hidden_place(c, root);
         if (hidden != NULL)
             return wd_fail(err, WD_INVALID_ARGUMENT,
