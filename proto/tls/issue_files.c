@@ -7,7 +7,7 @@
 #include "proto/tls/credentials.h"
 #include "proto/tls/pem_file.h"
 
-enum { BACKDATE_MS = 5 * 60 * 1000 }; /* for peers whose clock is a little behind */
+enum { BACKDATE_MS = 65 * 60 * 1000 }; /* for peers whose clock is an hour behind */
 
 static wd_status path_of(const char *dir, const char *file, char ret[PATH_MAX],
                          wd_error *err)
