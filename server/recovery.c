@@ -21,6 +21,7 @@ typedef struct life {
     wd_store_job job;
     wd_gate *gate;
     const char *event; /* gate.start, gate.stop */
+    bool crashed;      /* the gate before did not say that it stops */
     piece *first, *last;
     uint64_t n_open;
     bool no_memory;
@@ -101,7 +102,7 @@ static wd_status apply_recovered(wd_store *store, const life *l, wd_error *err)
 {
     char detail[64];
 
-    if (l->n_open == 0)
+    if (!l->crashed)
         return WD_OK;
     for (const piece *at = l->first; at != NULL; at = at->next)
         WD_TRY(append_piece(store, at, err));
@@ -139,8 +140,10 @@ wd_status wd_recovery_run(wd_gate *gate, wd_reader *reader, wd_error *err)
 {
     life l = {.gate = gate, .event = "gate.start", .job = {.apply = apply}};
     const wd_audit_sink sink = {note_open, &l};
-    wd_status status = wd_audit_open_calls(reader, &sink, err);
+    wd_status status = wd_audit_crashed(reader, &l.crashed, err);
 
+    if (status == WD_OK)
+        status = wd_audit_open_calls(reader, &sink, err);
     if (status == WD_OK && l.no_memory)
         status = wd_fail(err, WD_INTERNAL, "no memory for the calls that were cut off");
     if (status == WD_OK)

@@ -8,8 +8,9 @@
 #include "server/parts.h"
 #include "store/reader.h"
 
-/* Close what the last gate left open (a call.end with OUTCOME_UNKNOWN for each pair, and
- * one gate.recovered), and say gate.start, all in one commit.
+/* Where the last gate did not say that it stops: close what it left open (a call.end with
+ * OUTCOME_UNKNOWN for each pair) and say gate.recovered. And say gate.start, all in one
+ * commit.
  * Errors: UNAVAILABLE AUDIT_UNWRITABLE; those of wd_audit_open_calls */
 WD_MUST_USE wd_status wd_recovery_run(wd_gate *gate, wd_reader *reader, wd_error *err);
 

@@ -133,6 +133,9 @@ WD_MUST_USE wd_status wd_audit_tail(wd_reader *reader, const wd_audit_filter *fi
 WD_MUST_USE wd_status wd_audit_read_head(wd_reader *reader, wd_head *ret_head,
                                          wd_error *err);
 
+/* Did the last life end without gate.stop? Ask before this start's gate.start. */
+WD_MUST_USE wd_status wd_audit_crashed(wd_reader *reader, bool *ret, wd_error *err);
+
 /* Calls that have a call.begin row and no call.end row of the same call id and item
  * since the last gate.start: what a crash cut off. Before this start's gate.start row
  * is written, and write what became of them in the same job as that row. */

@@ -109,6 +109,40 @@ wd_status wd_audit_open_calls(wd_reader *reader, const wd_audit_sink *sink,
     return open_rows(reader, wd_trail_sealed(&trail), sink, err);
 }
 
+/* --- how the life before ended ------------------------------------------------------ */
+
+static wd_status newest_of_life(sqlite3 *db, bool *ret_found, bool *ret_started,
+                                wd_error *err)
+{
+    WD_AUTO(sqlite3_stmt) *stmt = NULL;
+    WD_TRY(wd_sql_prepare(db,
+                          "SELECT event = 'gate.start' FROM audit WHERE event IN"
+                          " ('gate.start', 'gate.stop') ORDER BY seq DESC LIMIT 1",
+                          &stmt, err));
+    WD_TRY(wd_sql_next(stmt, ret_found, err));
+    if (*ret_found)
+        *ret_started = sqlite3_column_int(stmt, 0) != 0;
+    return WD_OK;
+}
+
+/* A stop is the last thing that a gate says: where it is not in the newest two pieces of
+ * the trail, what fills them was not followed by one. */
+wd_status wd_audit_crashed(wd_reader *reader, bool *ret_crashed, wd_error *err)
+{
+    WD_AUTO_TRAIL trail = {0};
+    bool found = false;
+    WD_TRY(wd_reader_trail(reader, &trail, err));
+    const size_t n = wd_trail_count(&trail);
+    *ret_crashed = n > 2;
+    for (size_t i = n; i > 0 && i + 2 > n && !found; i--) {
+        wd_source source;
+        WD_TRY(wd_trail_source(&trail, i - 1, &source, err));
+        if (source.segment == NULL || !source.segment->kept_only)
+            WD_TRY(newest_of_life(source.db, &found, ret_crashed, err));
+    }
+    return WD_OK;
+}
+
 /* --- recent calls ----------------------------------------------------------------- */
 
 typedef struct recent {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import ssl
 import threading
@@ -103,6 +105,22 @@ def test_claim_09_a_failed_assertion_ends_the_process_and_the_next_start_records
     ends = rows(stub.home, "--event", "call.end", "--method", OBSERVE)
     assert len(ends) == 1
     assert "OUTCOME_UNKNOWN" in ends[0]
+
+
+def test_claim_09_a_gate_that_ends_with_nothing_under_way_is_on_record_too(
+    stub: StubGate,
+) -> None:
+    assert rows(stub.home, "--event", "gate.recovered") == []
+    os.kill(stub.pid, signal.SIGABRT)
+    assert stub.wait_end() == "signal 6"
+    stub.close()
+    stub.start()
+    found = rows(stub.home, "--event", "gate.recovered")
+    assert [json.loads(row)["detail"] for row in found] == ['{"open":0}']
+    assert stub.stop() == "exit 0"
+    stub.close()
+    stub.start()
+    assert len(rows(stub.home, "--event", "gate.recovered")) == 1
 
 
 def test_a_refused_handshake_is_on_record_coalesced(stub: StubGate) -> None:
