@@ -6,6 +6,7 @@
 #include "store/audit_cells.h"
 #include "store/audit_chunks.h"
 #include "store/audit_heads.h"
+#include "store/checkpoint_file.h"
 #include "store/internal.h"
 #include "store/pages.h"
 #include "store/token_trail.h"
@@ -269,12 +270,15 @@ wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
                           wd_audit_report *ret_report, wd_error *err)
 {
     WD_AUTO_TRAIL trail = {0};
+    char newest[WD_CHECKPOINT_BYTES];
     *ret_report = (wd_audit_report){0};
+    WD_TRY(wd_checkpoint_file_read(reader->dir, newest, err));
     WD_TRY(wd_reader_trail(reader, &trail, err));
     bool whole = range->first <= 1 && range->last == 0 && range->checkpoint == NULL;
     if (!whole)
         return wd_pages_judge(wd_chain_verify(&trail, range, ret_report, err),
                               ret_report);
     WD_TRY(wd_pages_judge(verify_all(&trail, range, ret_report, err), ret_report));
+    WD_TRY(wd_checkpoint_file_check(newest, &trail, ret_report, err));
     return wd_pages_verify(&trail, ret_report, err);
 }

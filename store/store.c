@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "store/audit_cells.h"
+#include "store/checkpoint_file.h"
 #include "store/internal.h"
 #include "store/schema.h"
 #include "store/token_family.h"
@@ -260,13 +261,23 @@ static wd_status load_highest(wd_store *store, wd_error *err)
     return WD_OK;
 }
 
+/* The end of the trail, also against what was signed when it was longer. */
+static wd_status load_trail(wd_store *store, wd_trail *trail, wd_error *err)
+{
+    char newest[WD_CHECKPOINT_BYTES];
+    wd_audit_report report;
+    const wd_trail_place place = wd_store_trail_place(store);
+    WD_TRY(wd_checkpoint_file_read(store->place.dir, newest, err));
+    WD_TRY(wd_trail_begin(store->db, &place, trail, err));
+    WD_TRY(verify_tail(store, trail, err));
+    return wd_checkpoint_file_check(newest, trail, &report, err);
+}
+
 static wd_status load(wd_store *store, wd_error *err)
 {
     WD_AUTO_TRAIL trail = {0};
     WD_TRY(name_chain(store, err));
-    const wd_trail_place place = wd_store_trail_place(store);
-    WD_TRY(wd_trail_begin(store->db, &place, &trail, err));
-    WD_TRY(verify_tail(store, &trail, err));
+    WD_TRY(load_trail(store, &trail, err));
     WD_TRY(load_highest(store, err));
     WD_TRY(wd_token_table_new(&store->tokens, err));
     WD_TRY(wd_tokens_load(store->db, store->tokens, err));

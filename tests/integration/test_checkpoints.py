@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import time
@@ -19,7 +21,7 @@ from tests.support.calls import OBSERVE, PATIENCE_S, batch, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.store import INTEGRITY
-from tests.support.stub_gate import StubGate
+from tests.support.stub_gate import RefusedError, StubGate
 
 
 @pytest.fixture
@@ -123,3 +125,66 @@ def test_claim_08_a_tail_cut_below_a_checkpoint_needs_no_witness(
     done = stub.home.tokctl("audit", "verify", check=False)
     assert done.returncode == INTEGRITY
     assert "is missing and everything after it" in done.stderr
+
+
+def kill_when_signed(stub: StubGate) -> Path:
+    """Kill a gate with rows in the log of its database, all of them signed: the log."""
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        head = raw.call(OBSERVE, batch("a")).head
+        signed_up_to(stub.home, head.seq)
+        os.kill(stub.pid, signal.SIGKILL)
+        assert stub.wait_end() == "signal 9"
+    stub.close()
+    return stub.home.path / "state/store/store.db-wal"
+
+
+def refused(stub: StubGate, fault: str) -> None:
+    """Neither verified nor started with, and both say why."""
+    done = stub.home.tokctl("audit", "verify", "-o", "jsonl", check=False)
+    assert done.returncode == INTEGRITY
+    assert json.loads(done.stdout)["fault"] == fault
+    assert "was signed when more was on record" in done.stderr
+    with pytest.raises(RefusedError, match="was signed when more was on record"):
+        stub.start()
+
+
+@pytest.mark.parametrize("at", [12, 40, 4200])
+def test_claim_08_a_flipped_byte_of_the_log_that_a_kill_left_is_found(
+    stub: StubGate, at: int
+) -> None:
+    log = kill_when_signed(stub)
+    data = bytearray(log.read_bytes())
+    data[at] ^= 1
+    log.write_bytes(data)
+    refused(stub, "tail_cut")
+
+
+def test_claim_08_a_log_that_is_gone_is_found(stub: StubGate) -> None:
+    kill_when_signed(stub).unlink()
+    refused(stub, "tail_cut")
+
+
+def test_claim_08_who_moves_the_checkpoint_away_goes_on_without_the_rows(
+    stub: StubGate,
+) -> None:
+    kill_when_signed(stub).unlink()
+    (stub.home.path / "state/store/checkpoint").unlink()
+    stub.start()
+    stub.home.tokctl("audit", "verify")
+
+
+def test_claim_08_what_is_no_checkpoint_is_found_beside_the_store(
+    stub: StubGate,
+) -> None:
+    kill_when_signed(stub)
+    file = stub.home.path / "state/store/checkpoint"
+    file.write_text(file.read_text().replace("warded-audit", "warded-audio"))
+    refused(stub, "checkpoint_bad")
+
+
+def test_claim_06_certificates_hold_for_who_is_an_hour_behind(home: Home) -> None:
+    profile = home.path / "profile/trainer"
+    hour_ago = int(time.time()) - 3600
+    for name in ("ca.pem", "cert.pem"):
+        openssl("verify", "-partial_chain", "-attime", str(hour_ago),
+                "-CAfile", profile / "ca.pem", profile / name)  # fmt: skip
