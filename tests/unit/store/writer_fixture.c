@@ -67,6 +67,8 @@ wd_status wd_job_apply(wd_store *store, wd_store_job *base, wd_error *err)
 {
     job *j = (job *)base;
     wd_audit_row row = {.event = "call.begin"};
+    if (j->begun != NULL && j->n_applied == 0)
+        (void)sem_post(j->begun);
     if (j->gate != NULL && j->n_applied == 0)
         (void)sem_wait(j->gate);
     j->n_applied++;

@@ -30,7 +30,8 @@ typedef struct job {
     wd_store_job base; /* first */
     journal *log;
     sem_t done;
-    sem_t *gate;    /* apply waits here first */
+    sem_t *gate;    /* apply waits here first ... */
+    sem_t *begun;   /* ... and has said so here; NULL: nowhere */
     int fail_after; /* fails after so many rows; 0: one row, no failure */
     int n_applied;
     wd_head head;
