@@ -218,7 +218,7 @@ message Batch { repeated Item items = 1; map<string, Item> more = 2; }
 
 
 @pytest.mark.parametrize(
-    ("request_", "placeholder", "known"),
+    ("request_", "field", "known"),
     [
         ("Req", "name", "text"),
         ("Item", "Name", ""),
@@ -226,26 +226,26 @@ message Batch { repeated Item items = 1; map<string, Item> more = 2; }
         ("Batch", "text", "items, key, more, name, value"),
     ],
 )
-def test_claim_03_a_placeholder_that_names_no_field_is_refused(
-    request_: str, placeholder: str, known: str, tmp_path: Path
+def test_claim_03_a_scope_that_names_no_field_is_refused(
+    request_: str, field: str, known: str, tmp_path: Path
 ) -> None:
-    rule = f'scope: "keeper:{{{placeholder}}}"'
+    rule = f'scope: "keeper:{{{field}}}"'
     run = protoc(tmp_path, service(f"Keep({request_}) returns (Rep)", rule) + OBJECTS)
     assert run.code != 0
-    assert f'Shop.Keep: scope "keeper:{{{placeholder}}}"' in run.errors
+    assert f'Shop.Keep: scope "keeper:{{{field}}}"' in run.errors
     want = f"names no field of acme.shop.v1.{request_} " if known else "not of the form"
     assert want in run.errors
     assert f"which have {known}:" in run.errors or not known
 
 
 @pytest.mark.parametrize(
-    ("request_", "placeholder"),
+    ("request_", "field"),
     [("Item", "name"), ("Batch", "name"), ("Batch", "items"), ("Rep", "any")],
 )
-def test_claim_03_a_placeholder_names_a_field_at_any_depth(
-    request_: str, placeholder: str, tmp_path: Path
+def test_claim_03_a_scope_names_a_field_at_any_depth(
+    request_: str, field: str, tmp_path: Path
 ) -> None:
-    rule = f'scope: "keeper:{{{placeholder}}}"'
+    rule = f'scope: "keeper:{{{field}}}"'
     run = protoc(tmp_path, service(f"Keep({request_}) returns (Rep)", rule) + OBJECTS)
     assert run.errors == ""
 

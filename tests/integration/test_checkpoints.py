@@ -10,31 +10,16 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, PATIENCE_S, batch, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.store import INTEGRITY
 from tests.support.stub_gate import RefusedError, StubGate
-
-
-@pytest.fixture
-def home(new_home: NewHome) -> Home:
-    made = new_home()
-    made.profile("trainer", "observe:python_code")
-    return made
-
-
-@pytest.fixture
-def stub(home: Home) -> Iterator[StubGate]:
-    with StubGate(home) as gate:
-        yield gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,6 @@ def stub(home: Home) -> Iterator[StubGate]:
         yield gate
 
 
-@pytest.fixture
-def trainer(stub: StubGate) -> Iterator[RawClient]:
-    with RawClient(stub.home.path / "profile/trainer") as raw:
-        yield raw
-
-
 def test_what_waits_is_bounded(new_home: NewHome) -> None:
     home = new_home()
     home.config.write_text(f"{home.config.read_text()}\nlimits:\n  queue: 2\n")

@@ -36,12 +36,6 @@ def stub(home: Home) -> Iterator[StubGate]:
         yield gate
 
 
-@pytest.fixture
-def trainer(stub: StubGate) -> Iterator[RawClient]:
-    with RawClient(stub.home.path / "profile/trainer") as raw:
-        yield raw
-
-
 def test_a_batch_answers_in_its_order(trainer: RawClient) -> None:
     reply = trainer.call(OBSERVE, batch("a", "fail", "b"))
     got = GetObservationReply.FromString(reply.payload).results

@@ -10,39 +10,17 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from warded.v1 import Reply
 
-from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, WHO, batch, reason, results, rows
-from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
 
 KILLS = 40
 PATIENCE_S = 20.0
-
-
-@pytest.fixture
-def home(new_home: NewHome) -> Home:
-    made = new_home()
-    made.profile("trainer", "observe:python_code")
-    return made
-
-
-@pytest.fixture
-def stub(home: Home) -> Iterator[StubGate]:
-    with StubGate(home) as gate:
-        yield gate
-
-
-@pytest.fixture
-def trainer(stub: StubGate) -> Iterator[RawClient]:
-    with RawClient(stub.home.path / "profile/trainer") as raw:
-        yield raw
 
 
 def test_claim_08_one_pair_per_item_of_a_batch(

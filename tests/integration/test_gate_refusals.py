@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,6 @@ def home(new_home: NewHome) -> Home:
     made.profile("other", "observe:python_code")
     made.profile("boss", "token:**", "observe:**")
     return made
-
-
-@pytest.fixture
-def stub(home: Home) -> Iterator[StubGate]:
-    with StubGate(home) as gate:
-        yield gate
 
 
 def profile(stub: StubGate, name: str) -> Path:

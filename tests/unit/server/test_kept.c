@@ -25,7 +25,7 @@ static wd_answer *answer_of(size_t size, int64_t at_ms)
     wd_buffer payload = WD_BUFFER_INIT;
 
     assert_true(wd_buffer_reserve(&payload, size));
-    memset(payload.data, 'x', size);
+    memset(payload.data, 'k', size);
     payload.size = size;
     wd_answer *answer = wd_answer_new(&good, &payload, at_ms);
     assert_non_null(answer);
@@ -194,7 +194,7 @@ static void claim_06_who_holds_an_answer_holds_it_after_it_is_let_go(void **stat
 
     wd_keeper_expire(w->keeper, INT64_MAX);
     assert_false(is_there(w, kept));
-    assert_memory_equal(wd_answer_payload(held).data, "xxx", 3);
+    assert_memory_equal(wd_answer_payload(held).data, "kkk", 3);
 }
 
 int main(void)

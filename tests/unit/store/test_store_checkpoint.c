@@ -16,21 +16,6 @@
 
 #define GATE "spiffe://d/ns/n/owner/o/gate/g"
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 /* --- a signer whose key is a word ------------------------------------------------- */
 
 static void word_signature(const char *word, wd_span text, uint8_t out[WD_SHA256_BYTES])
@@ -277,7 +262,8 @@ static void a_checkpoint_is_made_of_news_alone_and_is_found_by_row(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(claim_08_the_text_of_a_checkpoint_is_as_documented),
         TEST(every_prefix_and_every_odd_byte_of_a_checkpoint_is_refused),

@@ -17,21 +17,6 @@
 #define HOUR_MS   (60 * MINUTE_MS)
 #define DAY_MS    (24 * HOUR_MS)
 
-static int set_up(void **state)
-{
-    static wd_fixture fixture; /* cmocka's state needs an address */
-    wd_fixture_init(&fixture);
-    wd_fixture_open(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wd_fixture_done(*state);
-    return 0;
-}
-
 static void assert_state(wd_fixture *f, const char *text, wd_token_state want)
 {
     wd_token_state is =
@@ -329,7 +314,8 @@ claim_03_a_wrap_of_the_next_generation_rotates_when_it_is_opened(void **state)
     assert_proven(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, wd_fixture_set_up, wd_fixture_tear_down)
 
 int main(void)
 {
