@@ -271,10 +271,11 @@ wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
 {
     WD_AUTO_TRAIL trail = {0};
     char newest[WD_CHECKPOINT_BYTES];
-    *ret_report = (wd_audit_report){0};
-    WD_TRY(wd_checkpoint_file_read(reader->dir, newest, err));
-    WD_TRY(wd_reader_trail(reader, &trail, err));
     bool whole = range->first <= 1 && range->last == 0 && range->checkpoint == NULL;
+    *ret_report = (wd_audit_report){0};
+    if (whole)
+        WD_TRY(wd_checkpoint_file_read(reader->dir, newest, err));
+    WD_TRY(wd_reader_trail(reader, &trail, err));
     if (!whole)
         return wd_pages_judge(wd_chain_verify(&trail, range, ret_report, err),
                               ret_report);

@@ -29,7 +29,7 @@ wd_status wd_checkpoint_file_read(const char *dir, char ret_text[WD_CHECKPOINT_B
 static wd_status broken(const wd_trail *trail, wd_audit_fault fault, uint64_t seq,
                         wd_audit_report *ret_report, wd_error *err)
 {
-    const char *what = fault == WD_AUDIT_TAIL_CUT ? "is missing and everything after it"
+    const char *what = fault == WD_AUDIT_TAIL_CUT ? "is missing"
                        : fault == WD_AUDIT_FORKED ? "is not the row that it has seen"
                        : fault == WD_AUDIT_OTHER_CHAIN ? "is of another chain"
                                                        : "can't be read from it";
