@@ -28,7 +28,7 @@ def stub(home: Home) -> Iterator[StubGate]:
 
 
 @pytest.fixture
-def trainer(stub: StubGate) -> Iterator[RawClient]:
+def caller(stub: StubGate) -> Iterator[RawClient]:
     """A connection to `stub` as the profile `trainer`."""
     with RawClient(stub.home.path / "profile/trainer") as raw:
         yield raw

@@ -44,29 +44,29 @@ def test_what_waits_is_bounded(new_home: NewHome) -> None:
 
 @pytest.mark.parametrize("beyond", [1, 60_000])
 def test_a_request_slightly_too_large_is_told_so(
-    trainer: RawClient, beyond: int
+    caller: RawClient, beyond: int
 ) -> None:
-    assert reason(trainer.ask(bytes(16 * 1024 * 1024 + beyond))) == "TOO_LARGE"
-    assert trainer.call(WHO).code == 0
+    assert reason(caller.ask(bytes(16 * 1024 * 1024 + beyond))) == "TOO_LARGE"
+    assert caller.call(WHO).code == 0
 
 
 def test_a_request_far_too_large_costs_the_connection_only(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
     with pytest.raises(OSError, match=r".*"):
-        trainer.ask(bytes(17 * 1024 * 1024))
+        caller.ask(bytes(17 * 1024 * 1024))
     with RawClient(stub.home.path / "profile/other") as other:
         assert other.call(WHO).code == 0
 
 
 def test_a_denied_identity_is_refused_call_by_call(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    assert trainer.call(WHO).code == 0
+    assert caller.call(WHO).code == 0
     denied = "spiffe://warded.local/ns/default/owner/root/client/trainer"
     (stub.home.path / "state/gate/deny").write_text(f"{denied}\n")
     stub.do("reload")
-    while (reply := trainer.call(WHO)).code == 0:
+    while (reply := caller.call(WHO)).code == 0:
         pass  # the gate has not heard of it yet
     assert reason(reply) == "IDENTITY_DENIED"
     with RawClient(stub.home.path / "profile/other") as other:
@@ -75,17 +75,17 @@ def test_a_denied_identity_is_refused_call_by_call(
         RawClient(stub.home.path / "profile/trainer")
 
 
-def test_a_stop_drains_and_answers_draining(stub: StubGate, trainer: RawClient) -> None:
-    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
+def test_a_stop_drains_and_answers_draining(stub: StubGate, caller: RawClient) -> None:
+    number = caller.send(caller.request(OBSERVE, batch("hold")).SerializeToString())
     stub.wait_for(running=1)
     stub.do("stop")
-    reply = trainer.call(OBSERVE, batch("a"))
+    reply = caller.call(OBSERVE, batch("a"))
     while reply.code == 0:  # the gate has not heard of it yet
-        reply = trainer.call(OBSERVE, batch("a"))
+        reply = caller.call(OBSERVE, batch("a"))
     assert reason(reply) == "DRAINING"
     assert reply.retry_after_ms > 0
-    assert trainer.call(HEALTH).code == 0
-    got, ended = trainer.receive()
+    assert caller.call(HEALTH).code == 0
+    got, ended = caller.receive()
     assert got == number
     assert reason(ended) == "CANCELLED"
     assert stub.wait_end() == "exit 0"

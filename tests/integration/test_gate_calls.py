@@ -36,8 +36,8 @@ def stub(home: Home) -> Iterator[StubGate]:
         yield gate
 
 
-def test_a_batch_answers_in_its_order(trainer: RawClient) -> None:
-    reply = trainer.call(OBSERVE, batch("a", "fail", "b"))
+def test_a_batch_answers_in_its_order(caller: RawClient) -> None:
+    reply = caller.call(OBSERVE, batch("a", "fail", "b"))
     got = GetObservationReply.FromString(reply.payload).results
     assert results(reply) == ["OK", "INFRA", "OK"]
     assert [r.content[0].text if r.content else None for r in got] == ["a", None, "b"]
@@ -57,10 +57,10 @@ def test_a_batch_answers_in_its_order(trainer: RawClient) -> None:
     ],
 )
 def test_a_bad_envelope_is_answered_and_harms_nobody(
-    trainer: RawClient, envelope: bytes | Request, want: str
+    caller: RawClient, envelope: bytes | Request, want: str
 ) -> None:
-    assert reason(trainer.ask(envelope)) == want
-    assert trainer.call(WHO).code == 0
+    assert reason(caller.ask(envelope)) == want
+    assert caller.call(WHO).code == 0
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_a_bad_envelope_is_answered_and_harms_nobody(
 )
 def test_a_refused_call_runs_nothing_and_is_on_record(
     stub: StubGate,
-    trainer: RawClient,
+    caller: RawClient,
     method: str,
     asked: dict[str, object],
     want: str,
 ) -> None:
-    reply = trainer.call(method, **asked)
+    reply = caller.call(method, **asked)
     assert reason(reply) == want
     assert stub.count().jobs == 0
     written = [row for row in rows(stub.home) if f'"{want}"' in row]
@@ -94,33 +94,33 @@ def test_a_refused_call_runs_nothing_and_is_on_record(
 
 
 def test_an_ended_call_id_is_never_run_again(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    first = trainer.request(OBSERVE, batch("a"))
-    assert results(trainer.ask(first)) == ["OK"]
-    assert results(trainer.ask(first)) == ["OK"], "its reply is kept"
-    other = trainer.request(OBSERVE, batch("b"), call_id=first.call_id)
-    assert reason(trainer.ask(other)) == "CALL_ID_REUSED"
+    first = caller.request(OBSERVE, batch("a"))
+    assert results(caller.ask(first)) == ["OK"]
+    assert results(caller.ask(first)) == ["OK"], "its reply is kept"
+    other = caller.request(OBSERVE, batch("b"), call_id=first.call_id)
+    assert reason(caller.ask(other)) == "CALL_ID_REUSED"
     assert stub.count().jobs == 1
 
 
-def test_a_running_call_id_joins_the_call(stub: StubGate, trainer: RawClient) -> None:
-    request = trainer.request(OBSERVE, batch("hold"))
-    first = trainer.send(request.SerializeToString())
+def test_a_running_call_id_joins_the_call(stub: StubGate, caller: RawClient) -> None:
+    request = caller.request(OBSERVE, batch("hold"))
+    first = caller.send(request.SerializeToString())
     stub.wait_for(running=1)
-    second = trainer.send(request.SerializeToString())
+    second = caller.send(request.SerializeToString())
     stub.do("finish")
-    replies = dict(trainer.receive() for _ in range(2))
+    replies = dict(caller.receive() for _ in range(2))
     assert sorted(replies) == sorted([first, second])
     assert [results(reply) for reply in replies.values()] == [["OK"]] * 2
     assert stub.count().jobs == 1
 
 
 def test_the_same_id_of_another_principal_is_another_call(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    request = trainer.request(OBSERVE, batch("a"))
-    assert results(trainer.ask(request)) == ["OK"]
+    request = caller.request(OBSERVE, batch("a"))
+    assert results(caller.ask(request)) == ["OK"]
     with RawClient(stub.home.path / "profile/other") as other:
         same = other.request(OBSERVE, batch("a"), call_id=request.call_id)
         assert results(other.ask(same)) == ["OK"]
@@ -135,15 +135,15 @@ def test_the_same_id_of_another_principal_is_another_call(
     ],
 )
 def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
-    stub: StubGate, trainer: RawClient, skew_ms: int, want: str
+    stub: StubGate, caller: RawClient, skew_ms: int, want: str
 ) -> None:
-    now = trainer.call(WHO).now_ms
-    reply = trainer.call(OBSERVE, batch("a"), call_id=call_id(now + skew_ms))
+    now = caller.call(WHO).now_ms
+    reply = caller.call(OBSERVE, batch("a"), call_id=call_id(now + skew_ms))
     assert reason(reply) == want
     assert reply.message.count("T") >= 2
     assert stub.count().jobs == 0
     assert results(
-        trainer.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))
+        caller.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))
     ) == ["OK"]
 
 
@@ -166,22 +166,22 @@ def test_call_ids_are_known_after_a_restart(stub: StubGate) -> None:
 
 
 def test_cancel_ends_the_call_and_is_idempotent(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    request = trainer.request(OBSERVE, batch("hold", "quick"))
-    first = trainer.send(request.SerializeToString())
+    request = caller.request(OBSERVE, batch("hold", "quick"))
+    first = caller.send(request.SerializeToString())
     stub.wait_for(running=1)
     with RawClient(stub.home.path / "profile/other") as other:
         foreign = other.call("", kind=Request.CANCEL, call_id=request.call_id)
         assert foreign.code == 0
     assert stub.count().cancelled == 0
-    cancel = trainer.request("", kind=Request.CANCEL, call_id=request.call_id)
-    numbers = {first: "CANCELLED", trainer.send(cancel.SerializeToString()): ""}
+    cancel = caller.request("", kind=Request.CANCEL, call_id=request.call_id)
+    numbers = {first: "CANCELLED", caller.send(cancel.SerializeToString()): ""}
     for _ in range(2):
-        number, reply = trainer.receive()
+        number, reply = caller.receive()
         assert reason(reply) == (numbers.pop(number) or "REASON_UNSPECIFIED")
     assert stub.count().cancelled == 1
-    assert trainer.ask(cancel).code == 0
+    assert caller.ask(cancel).code == 0
     asked = [json.loads(row) for row in rows(stub.home, "--event", "call.cancel")]
     assert len(asked) == 3
     assert {row["outcome"] for row in asked} == {"ok"}
@@ -192,52 +192,52 @@ def test_cancel_ends_the_call_and_is_idempotent(
     assert [row["token_id"] for row in asked] == ids
 
 
-def test_at_the_deadline_the_batch_is_split(stub: StubGate, trainer: RawClient) -> None:
-    reply = trainer.call(OBSERVE, batch("quick", "hold", "queue"), timeout_ms=4000)
+def test_at_the_deadline_the_batch_is_split(stub: StubGate, caller: RawClient) -> None:
+    reply = caller.call(OBSERVE, batch("quick", "hold", "queue"), timeout_ms=4000)
     assert results(reply) == ["OK", "TIMEOUT", "BUSY"]
     assert stub.count().running == 0
 
 
 def test_items_of_one_trajectory_run_in_order(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    number = trainer.send(
-        trainer.request(OBSERVE, batch("hold", "a", "b", same="t")).SerializeToString()
+    number = caller.send(
+        caller.request(OBSERVE, batch("hold", "a", "b", same="t")).SerializeToString()
     )
     stub.wait_for(running=1)
     assert stub.count().jobs == 1
     stub.do("finish")
-    got, reply = trainer.receive()
+    got, reply = caller.receive()
     assert got == number
     assert results(reply) == ["OK", "OK", "OK"]
 
 
 def test_items_behind_one_that_takes_all_the_time_are_busy(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    reply = trainer.call(OBSERVE, batch("hold", "a", "b", same="t"), timeout_ms=500)
+    reply = caller.call(OBSERVE, batch("hold", "a", "b", same="t"), timeout_ms=500)
     assert results(reply) == ["TIMEOUT", "BUSY", "BUSY"]
     assert stub.count().jobs == 1
 
 
 def test_when_the_executor_dies_actions_are_infra_and_the_gate_goes_on(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    number = trainer.send(
-        trainer.request(OBSERVE, batch("hold", "hold")).SerializeToString()
+    number = caller.send(
+        caller.request(OBSERVE, batch("hold", "hold")).SerializeToString()
     )
     stub.wait_for(running=2)
     stub.do("die")
-    got, reply = trainer.receive()
+    got, reply = caller.receive()
     assert got == number
     assert results(reply) == ["INFRA", "INFRA"]
     answers = GetObservationReply.FromString(reply.payload).results
     assert {r.reason for r in answers} == {Reason.EXECUTOR_DIED}
     assert not any(r.content or r.done for r in answers)
-    without = GetObservationReply.FromString(trainer.call(OBSERVE, batch("a")).payload)
+    without = GetObservationReply.FromString(caller.call(OBSERVE, batch("a")).payload)
     assert without.results[0].reason == Reason.SANDBOX_UNAVAILABLE
-    assert trainer.call(HEALTH).code == 0
+    assert caller.call(HEALTH).code == 0
     stub.do("revive")
-    while results(trainer.call(OBSERVE, batch("a"))) == ["INFRA"]:
+    while results(caller.call(OBSERVE, batch("a"))) == ["INFRA"]:
         pass
     assert stub.count().jobs >= 1

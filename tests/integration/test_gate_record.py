@@ -24,9 +24,9 @@ PATIENCE_S = 20.0
 
 
 def test_claim_08_one_pair_per_item_of_a_batch(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    reply = trainer.call(OBSERVE, batch(*["a"] * 20, "fail"))
+    reply = caller.call(OBSERVE, batch(*["a"] * 20, "fail"))
     assert len(results(reply)) == 21
     assert len(rows(stub.home, "--event", "call.begin", "--method", OBSERVE)) == 21
     assert len(rows(stub.home, "--event", "call.end", "--method", OBSERVE)) == 21
@@ -34,34 +34,34 @@ def test_claim_08_one_pair_per_item_of_a_batch(
 
 
 def test_claim_08_sync_before_the_job_and_before_the_reply(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    assert trainer.call(WHO).code == 0
+    assert caller.call(WHO).code == 0
     for _ in range(20):
         stub.do("log")
-        assert results(trainer.call(OBSERVE, batch("a"))) == ["OK"]
+        assert results(caller.call(OBSERVE, batch("a"))) == ["OK"]
         events = stub.do("log")
         begin, end = events.split("J")
         assert begin.startswith("W") and begin.endswith("S"), events
         assert end.startswith("W") and end.endswith("SR"), events
 
 
-def test_claim_09_no_record_no_run(stub: StubGate, trainer: RawClient) -> None:
+def test_claim_09_no_record_no_run(stub: StubGate, caller: RawClient) -> None:
     stub.do("unwritable 1000")
-    reply = trainer.call(OBSERVE, batch("a"))
+    reply = caller.call(OBSERVE, batch("a"))
     assert reason(reply) == "AUDIT_UNWRITABLE"
     assert stub.count().jobs == 0
     stub.do("unwritable 0")
 
 
 def test_claim_09_an_outcome_that_cannot_be_written_is_no_success(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    number = trainer.send(trainer.request(OBSERVE, batch("hold")).SerializeToString())
+    number = caller.send(caller.request(OBSERVE, batch("hold")).SerializeToString())
     stub.wait_for(running=1)
     stub.do("unwritable 1000")
     stub.do("finish")
-    got, reply = trainer.receive()
+    got, reply = caller.receive()
     assert got == number
     assert reason(reply) == "OUTCOME_UNRECORDED"
     assert reply.payload == b""
@@ -141,8 +141,8 @@ def test_claim_08_kills_under_load_lose_no_acknowledged_row(stub: StubGate) -> N
     heads = stub.home.path / "heads"
     known: set[str] = set()
     for _ in range(KILLS):
-        trainer = stub.home.path / "profile/trainer"
-        with RawClient(trainer) as raw, ThreadPoolExecutor(1) as pool:
+        folder = stub.home.path / "profile/trainer"
+        with RawClient(folder) as raw, ThreadPoolExecutor(1) as pool:
             some = threading.Event()
             answers = pool.submit(acknowledged, raw, 200, some)
             while stub.count().jobs < 20:

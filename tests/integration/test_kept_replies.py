@@ -32,7 +32,7 @@ def stub(new_home: NewHome) -> Iterator[StubGate]:
 
 
 @pytest.fixture
-def trainer(stub: StubGate) -> Iterator[RawClient]:
+def caller(stub: StubGate) -> Iterator[RawClient]:
     with RawClient(profile(stub)) as raw:
         yield raw
 
@@ -42,10 +42,10 @@ def profile(stub: StubGate, name: str = "trainer") -> Path:
 
 
 def test_claim_06_a_kept_reply_is_the_first_one_byte_for_byte(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    request = trainer.request(OBSERVE, batch("a", "fail", "c"))
-    first = trainer.ask(request)
+    request = caller.request(OBSERVE, batch("a", "fail", "c"))
+    first = caller.ask(request)
     with RawClient(profile(stub)) as later:
         again = later.ask(request)
     assert again.payload == first.payload
@@ -54,27 +54,27 @@ def test_claim_06_a_kept_reply_is_the_first_one_byte_for_byte(
     assert stub.count().jobs == 3
 
 
-def test_claim_06_a_failure_is_kept_as_well(stub: StubGate, trainer: RawClient) -> None:
-    request = trainer.request(OBSERVE, batch("hold"))
-    number = trainer.send(request.SerializeToString())
+def test_claim_06_a_failure_is_kept_as_well(stub: StubGate, caller: RawClient) -> None:
+    request = caller.request(OBSERVE, batch("hold"))
+    number = caller.send(request.SerializeToString())
     stub.wait_for(running=1)
-    cancel = trainer.request(
+    cancel = caller.request(
         "", kind=Request.CANCEL, call_id=request.call_id
     ).SerializeToString()
-    second = trainer.send(cancel)
-    replies = dict(trainer.receive() for _ in range(2))
+    second = caller.send(cancel)
+    replies = dict(caller.receive() for _ in range(2))
     assert replies[second].code == 0
-    again = trainer.ask(request)
+    again = caller.ask(request)
     assert reason(again) == reason(replies[number]) == "CANCELLED"
     assert again.message == replies[number].message
     assert stub.count().jobs == 1
 
 
 def test_claim_06_many_join_one_call_over_many_connections(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    request = trainer.request(OBSERVE, batch("hold"))
-    number = trainer.send(request.SerializeToString())
+    request = caller.request(OBSERVE, batch("hold"))
+    number = caller.send(request.SerializeToString())
     stub.wait_for(running=1)
     others = [RawClient(profile(stub)) for _ in range(8)]
     for raw in others:
@@ -84,17 +84,17 @@ def test_claim_06_many_join_one_call_over_many_connections(
     for raw in others:
         assert results(raw.receive()[1]) == ["OK"]
         raw.close()
-    got, reply = trainer.receive()
+    got, reply = caller.receive()
     assert (got, results(reply)) == (number, ["OK"])
     assert stub.count().jobs == 1
     assert len(rows(stub.home, "--event", "call.begin")) == 1
     assert len(rows(stub.home, "--event", "call.end")) == 1
 
 
-def test_claim_06_a_repeat_is_on_record(stub: StubGate, trainer: RawClient) -> None:
-    request = trainer.request(OBSERVE, batch("a"))
+def test_claim_06_a_repeat_is_on_record(stub: StubGate, caller: RawClient) -> None:
+    request = caller.request(OBSERVE, batch("a"))
     for _ in range(3):
-        trainer.ask(request)
+        caller.ask(request)
     wait_for_rows(stub.home, "call.repeat")
     told = [json.loads(row) for row in rows(stub.home, "--event", "call.repeat")]
     assert {row["outcome"] for row in told} == {"ok"}
@@ -124,15 +124,15 @@ def test_claim_06_a_reconnect_within_the_grace_takes_the_call_over(
 
 
 def test_claim_06_a_reply_that_no_longer_fits_is_said_to_be_evicted(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
     large = "x" * 60_000
-    sent = [trainer.request(OBSERVE, batch(*[large] * 16)) for _ in range(5)]
+    sent = [caller.request(OBSERVE, batch(*[large] * 16)) for _ in range(5)]
     for request in sent:
-        assert results(trainer.ask(request)) == ["OK"] * 16
+        assert results(caller.ask(request)) == ["OK"] * 16
     jobs = stub.count().jobs
-    assert reason(trainer.ask(sent[0])) == "REPLY_EVICTED"
-    assert results(trainer.ask(sent[-1])) == ["OK"] * 16
+    assert reason(caller.ask(sent[0])) == "REPLY_EVICTED"
+    assert results(caller.ask(sent[-1])) == ["OK"] * 16
     wait_for_rows(stub.home, "call.repeat")
     (told,) = rows(stub.home, "--event", "call.repeat")
     assert json.loads(json.loads(told)["detail"])["count"] == 1, (
@@ -142,22 +142,22 @@ def test_claim_06_a_reply_that_no_longer_fits_is_said_to_be_evicted(
 
 
 def test_claim_06_one_principals_replies_do_not_drive_out_anothers(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
     with RawClient(profile(stub, "other")) as other:
         kept = other.request(OBSERVE, batch("mine"))
         first = other.ask(kept)
         for _ in range(20):
-            trainer.ask(trainer.request(OBSERVE, batch(*["x" * 60_000] * 16)))
+            caller.ask(caller.request(OBSERVE, batch(*["x" * 60_000] * 16)))
         assert other.ask(kept).payload == first.payload
 
 
 def test_claim_06_a_waiting_call_whose_token_is_revoked_learns_nothing(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
     """The first call's token holds; the one of the call that waits does not."""
-    request = trainer.request(OBSERVE, batch("hold"))
-    number = trainer.send(request.SerializeToString())
+    request = caller.request(OBSERVE, batch("hold"))
+    number = caller.send(request.SerializeToString())
     stub.wait_for(running=1)
     with RawClient(profile(stub)) as waiting, RawClient(profile(stub, "boss")) as boss:
         asked = IssueRequest(
@@ -175,21 +175,21 @@ def test_claim_06_a_waiting_call_whose_token_is_revoked_learns_nothing(
         assert boss.call(REVOKE, revoke.SerializeToString()).code == 0
         stub.do("finish")
         assert reason(waiting.receive()[1]) == "TOKEN_REVOKED"
-    got, reply = trainer.receive()
+    got, reply = caller.receive()
     assert (got, results(reply)) == (number, ["OK"])
 
 
 def test_claim_06_another_payload_is_told_of_a_running_and_of_an_ended_call(
-    stub: StubGate, trainer: RawClient
+    stub: StubGate, caller: RawClient
 ) -> None:
-    held = trainer.request(OBSERVE, batch("hold"))
-    trainer.send(held.SerializeToString())
+    held = caller.request(OBSERVE, batch("hold"))
+    caller.send(held.SerializeToString())
     stub.wait_for(running=1)
     with RawClient(profile(stub)) as raw:
         other = raw.request(OBSERVE, batch("b"), call_id=held.call_id)
         assert reason(raw.ask(other)) == "CALL_ID_REUSED"
         stub.do("finish")
-        assert results(trainer.receive()[1]) == ["OK"]
+        assert results(caller.receive()[1]) == ["OK"]
         assert reason(raw.ask(other)) == "CALL_ID_REUSED"
         assert results(raw.ask(held)) == ["OK"]
     assert stub.count().jobs == 1
