@@ -27,7 +27,7 @@
 
 struct wd_gate;  /* server/parts.h */
 struct wd_route; /* server/registry.h */
-struct wd_slot;  /* server/listener.h */
+struct wd_slot;  /* server/contexts.h */
 
 /* One begin/end pair of the audit trail. All text is borrowed from the request. */
 typedef struct wd_pair {
@@ -49,7 +49,7 @@ typedef struct wd_pair {
 } wd_pair;
 
 typedef struct wd_call {
-    /* set by listener */
+    /* set by contexts */
     struct wd_gate *gate; /* borrowed, outlives the call */
     struct wd_slot *slot; /* where the reply goes; NULL in tests of single stages */
     wd_peer *peer;        /* owned count: who called */

@@ -21,12 +21,10 @@ static wd_step refuse_full(const wd_call *call, wd_error *err)
 
 static wd_step refuse_quota(const wd_call *call, wd_error *err)
 {
-    uint64_t contexts = atomic_load(&call->gate->limits.in_flight) + WD_GATE_RESERVED;
-
     (void)wd_refuse(err, WD_REASON_QUOTA,
                     "a principal may have a quarter of limits.in_flight + %u calls in "
                     "flight, that is %llu, and %s has as many",
-                    WD_GATE_RESERVED, (unsigned long long)contexts / 4,
+                    WD_GATE_RESERVED, (unsigned long long)wd_gate_share(call->gate),
                     call->peer->identity.uri);
     err->retry_after_ms = RETRY_FULL_MS;
     return WD_FAILED;

@@ -8,24 +8,12 @@
 
 #include "proto/c/sha256.h"
 #include "proto/tls/engine.h"
+#include "server/contexts.h"
 #include "server/keepalive.h"
 #include "server/parts.h"
-#include "server/pipeline.h"
 
 #define TASK_THREADS   6 /* NNG's, which run the stages up to the record */
 #define HELPER_THREADS 1 /* of each of its other kinds */
-
-struct wd_slot {
-    wd_listener *listener;
-    nng_ctx ctx;
-    nng_aio *aio;
-    nng_msg *request;        /* while a call is in the slot */
-    wd_tls_account *account; /* which the call is charged to; NULL: none */
-    uint64_t request_bytes;  /* charged */
-    uint64_t reply_bytes;    /* charged, until NNG has the reply */
-    wd_principal *principal; /* whose; counted until its reply was taken */
-    bool sending;
-};
 
 struct wd_listener {
     wd_listener_options options;
@@ -34,9 +22,7 @@ struct wd_listener {
     nng_socket socket;
     nng_listener nng;
     bool has_socket;
-    wd_slot *slots;
-    size_t n_slots;
-    atomic_uint_fast64_t busy;
+    wd_contexts *contexts;
 };
 
 _Static_assert(WD_ADDRESS_BYTES >= WD_TLS_ADDR_CHARS, "an address fits");
@@ -106,136 +92,12 @@ static void rejected(void *arg, const wd_tls_reject *reject)
                                  .detail = reject->detail});
 }
 
-/* --- contexts ---------------------------------------------------------------------------- */
-
-/* Take the next request. */
-static void receive(wd_slot *slot)
+/* Asked by the TLS engine: are those who don't read to be ended sooner? */
+static bool crowded(void *arg)
 {
-    slot->sending = false;
-    nng_ctx_recv(slot->ctx, slot->aio);
-}
+    const wd_listener *listener = arg;
 
-/* From here the request counts as the gate's, until it is freed. */
-static void charge(wd_slot *slot, const wd_peer *peer)
-{
-    slot->account = wd_tls_account_ref(peer->account);
-    slot->request_bytes = nng_msg_len(slot->request);
-    wd_tls_account_take(slot->account, slot->request_bytes);
-}
-
-static void free_request(wd_slot *slot)
-{
-    if (slot->request != NULL)
-        nng_msg_free(WD_STEAL(slot->request));
-    wd_tls_account_release(slot->account, slot->request_bytes);
-    slot->request_bytes = 0;
-}
-
-/* Forget the call that was in the slot. */
-static void vacate(wd_slot *slot)
-{
-    free_request(slot);
-    wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
-    slot->reply_bytes = 0;
-    wd_tls_account_free(WD_STEAL(slot->account));
-    if (slot->principal != NULL)
-        wd_principal_calls_remove(WD_STEAL(slot->principal));
-    (void)atomic_fetch_sub(&slot->listener->busy, 1);
-}
-
-/* A call of the request in the slot, or NULL when there is no memory or its connection
- * is gone already. */
-static wd_call *new_call(wd_slot *slot, uint64_t busy)
-{
-    wd_gate *gate = slot->listener->gate;
-    uint64_t limit = atomic_load(&gate->limits.in_flight);
-    uint32_t pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(slot->request));
-    wd_peer *peer = wd_peers_find(gate->peers, pipe);
-    wd_call *call = peer != NULL ? calloc(1, sizeof(*call)) : NULL;
-
-    if (peer != NULL)
-        charge(slot, peer);
-    if (call == NULL) {
-        wd_peer_unref(gate->peers, peer);
-        return NULL;
-    }
-    slot->principal = peer->principal;
-    uint64_t share = wd_principal_calls_add(slot->principal);
-    call->gate = gate;
-    call->slot = slot;
-    call->peer = peer;
-    call->frame = (wd_span){nng_msg_body(slot->request), nng_msg_len(slot->request)};
-    call->received_ns = wd_clock_mono_ns(gate->clock);
-    call->overflow = busy > slot->listener->n_slots - WD_GATE_LAST;
-    call->over_limit = busy > limit;
-    call->over_quota = share > (limit + WD_GATE_RESERVED) / 4;
-    return call;
-}
-
-static void received(wd_slot *slot)
-{
-    uint64_t busy = atomic_fetch_add(&slot->listener->busy, 1) + 1;
-    slot->request = nng_aio_get_msg(slot->aio);
-    wd_call *call = new_call(slot, busy);
-    if (call == NULL) {
-        vacate(slot);
-        receive(slot);
-        return;
-    }
-    wd_pipeline_start(call);
-}
-
-/* The reply was taken, or nobody is there to take it. */
-static void sent(wd_slot *slot, int result)
-{
-    if (result != 0) {
-        nng_msg *message = nng_aio_get_msg(slot->aio);
-        if (message != NULL)
-            nng_msg_free(message);
-        nng_aio_set_msg(slot->aio, NULL);
-    } else {
-        slot->reply_bytes = 0; /* the connection's now */
-    }
-    vacate(slot);
-    if (result != NNG_ECLOSED)
-        receive(slot);
-}
-
-static void slot_event(void *arg)
-{
-    wd_slot *slot = arg;
-    int result = nng_aio_result(slot->aio);
-    if (slot->sending)
-        sent(slot, result);
-    else if (result == 0)
-        received(slot);
-    else if (result != NNG_ECLOSED && result != NNG_ECANCELED)
-        receive(slot);
-}
-
-bool wd_listener_reserve(wd_slot *slot, size_t bytes)
-{
-    free_request(slot);
-    if (wd_tls_account_charge_reply(slot->account, bytes) != WD_TLS_CHARGED)
-        return false;
-    slot->reply_bytes = bytes;
-    return true;
-}
-
-void wd_listener_send(wd_slot *slot, wd_span reply)
-{
-    nng_msg *message = NULL;
-
-    free_request(slot);
-    if (reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
-        vacate(slot);
-        receive(slot);
-        return;
-    }
-    memcpy(nng_msg_body(message), reply.data, reply.size);
-    slot->sending = true;
-    nng_aio_set_msg(slot->aio, message);
-    nng_ctx_send(slot->ctx, slot->aio);
+    return listener->contexts != NULL && wd_contexts_crowded(listener->contexts);
 }
 
 /* --- open, start, close ------------------------------------------------------------------- */
@@ -254,6 +116,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
     const wd_config *config = listener->gate->config;
     wd_tls_options options = {
         .on_reject = rejected,
+        .crowded = crowded,
         .arg = listener,
         .request_bytes = config->limits.request_bytes + WD_REQUEST_SLACK_BYTES,
         .frame_bytes = config->limits.frame_bytes + WD_FRAME_SLACK_BYTES,
@@ -300,32 +163,12 @@ static wd_status open_listener(wd_listener *listener, wd_error *err)
     return code == 0 ? WD_OK : nng_failed(err, "can't set up TLS over TCP", code);
 }
 
-static wd_status open_slots(wd_listener *listener, wd_error *err)
-{
-    size_t n = listener->gate->config->limits.in_flight + WD_GATE_RESERVED;
-
-    listener->slots = calloc(n, sizeof(*listener->slots));
-    if (listener->slots == NULL)
-        return wd_fail(err, WD_INTERNAL, "no memory for %zu contexts", n);
-    for (size_t i = 0; i < n; i++) {
-        wd_slot *slot = &listener->slots[i];
-        slot->listener = listener;
-        int code = nng_ctx_open(&slot->ctx, listener->socket);
-        if (code == 0)
-            code = nng_aio_alloc(&slot->aio, slot_event, slot);
-        if (code != 0)
-            return nng_failed(err, "can't open a context", code);
-        listener->n_slots++;
-    }
-    return WD_OK;
-}
-
 static wd_status open_all(wd_listener *listener, wd_error *err)
 {
     WD_TRY(open_tls(listener, err));
     WD_TRY(open_socket(listener, err));
     WD_TRY(open_listener(listener, err));
-    return open_slots(listener, err);
+    return wd_contexts_open(listener->gate, listener->socket, &listener->contexts, err);
 }
 
 wd_status wd_listener_open(const wd_listener_options *options,
@@ -360,8 +203,7 @@ wd_status wd_listener_start(wd_listener *listener, char *ret_address, wd_error *
     bool v6 = strchr(config->listen.host, ':') != NULL;
     (void)snprintf(ret_address, WD_ADDRESS_BYTES, v6 ? "[%.45s]:%d" : "%.45s:%d",
                    config->listen.host, port);
-    for (size_t i = 0; i < listener->n_slots; i++)
-        receive(&listener->slots[i]);
+    wd_contexts_start(listener->contexts);
     return WD_OK;
 }
 
@@ -377,10 +219,8 @@ void wd_listener_free(wd_listener *listener)
     if (listener == NULL)
         return;
     wd_listener_shut(listener);
-    for (size_t i = 0; i < listener->n_slots; i++)
-        nng_aio_free(listener->slots[i].aio);
-    free(listener->slots);
-    wd_tls_binding_free(listener->tls);
+    wd_tls_binding_free(listener->tls); /* asks about the contexts until then */
+    wd_contexts_free(listener->contexts);
     free(listener);
 }
 
@@ -396,5 +236,5 @@ bool wd_listener_denies(wd_listener *listener, const wd_identity *peer)
 
 uint64_t wd_listener_busy(const wd_listener *listener)
 {
-    return atomic_load(&listener->busy);
+    return wd_contexts_busy(listener->contexts);
 }

@@ -1,15 +1,13 @@
-/* listener.h - the gate's door: TLS connections in, calls out, replies back.
+/* listener.h - the gate's door: TLS connections in; the calls on them are contexts.h's.
  *
- * The only file of the server that knows NNG. Each context holds one call from the
- * arrival of its request until its reply has been taken.
+ * The two files are all of the server that knows NNG.
  *
- * Threads: start, stop, reload: one. Calls begin on NNG's threads; send: any.
+ * Threads: open, start, shut, reload: one; the rest: any.
  * Owns:    the socket, its contexts, the TLS binding.
- * Source:  NNG 1.10 nng_ctx, rep(7); docs/architecture.md, "Admission". */
+ * Source:  NNG 1.10 nng_listener, nng_pipe_notify; docs/architecture.md, "Admission". */
 #ifndef WD_SERVER_LISTENER_H
 #define WD_SERVER_LISTENER_H
 
-#include "proto/c/span.h"
 #include "proto/c/status.h"
 #include "proto/tls/credentials.h"
 
@@ -18,7 +16,6 @@
 struct wd_gate;
 
 typedef struct wd_listener wd_listener;
-typedef struct wd_slot wd_slot; /* a context, and the request in it */
 
 typedef struct wd_listener_options {
     struct wd_gate *gate;                       /* borrowed; outlives the listener */
@@ -50,13 +47,6 @@ void wd_listener_reload(wd_listener *listener, wd_tls_credentials *credentials);
 
 /* Whether the deny list in force has this peer; asked for each call. */
 bool wd_listener_denies(wd_listener *listener, const wd_identity *peer);
-
-/* Make room for a reply of `bytes` until its peer has read it; false: others that were
- * not read fill limits.request_bytes, or the principal's share of it. Either way the request, the call's frame, is freed. */
-WD_MUST_USE bool wd_listener_reserve(wd_slot *slot, size_t bytes);
-
-/* Send the reply and take the next request. Empty: no reply, just the next request. */
-void wd_listener_send(wd_slot *slot, wd_span reply);
 
 /* Contexts that hold a call or a reply that was not taken yet. */
 uint64_t wd_listener_busy(const wd_listener *listener);

@@ -13,7 +13,7 @@
 struct wd_principal {
     wd_principal *next; /* of its bucket */
     uint64_t connections;
-    atomic_uint_fast64_t calls;
+    atomic_uint_fast64_t calls, unread;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
     wd_kept_share kept;
@@ -245,6 +245,22 @@ void wd_principal_calls_remove(wd_principal *principal)
 {
     uint64_t before = atomic_fetch_sub(&principal->calls, 1);
     WD_ASSERT(before > 0);
+}
+
+void wd_principal_unread_add(wd_principal *principal)
+{
+    (void)atomic_fetch_add(&principal->unread, 1);
+}
+
+void wd_principal_unread_remove(wd_principal *principal)
+{
+    uint64_t before = atomic_fetch_sub(&principal->unread, 1);
+    WD_ASSERT(before > 0);
+}
+
+uint64_t wd_principal_unread(const wd_principal *principal)
+{
+    return atomic_load(&principal->unread);
 }
 
 wd_call_ids *wd_principal_ids_lock(wd_principal *principal)

@@ -63,6 +63,11 @@ const char *wd_principal_uri(const wd_principal *principal);
 uint64_t wd_principal_calls_add(wd_principal *principal);
 void wd_principal_calls_remove(wd_principal *principal);
 
+/* Replies that were given to NNG and not taken yet. */
+void wd_principal_unread_add(wd_principal *principal);
+void wd_principal_unread_remove(wd_principal *principal);
+uint64_t wd_principal_unread(const wd_principal *principal);
+
 /* The principal's table of call ids, locked until wd_principal_ids_unlock. Nothing else
  * may be called in between but call_ids.h. */
 struct wd_call_ids *wd_principal_ids_lock(wd_principal *principal);

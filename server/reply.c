@@ -1,6 +1,6 @@
 /* Stage "reply": what became of the call goes back to who asked. */
+#include "server/contexts.h"
 #include "server/dedupe.h"
-#include "server/listener.h"
 #include "server/parts.h"
 #include "server/stages.h"
 
@@ -65,12 +65,12 @@ wd_step wd_reply_send(wd_call *call, wd_error *err)
     fill(call, error_of(call), &reply);
     if (wd_reply_encode(&reply, &bytes, err) != WD_OK)
         return WD_FAILED;
-    if (!wd_listener_reserve(slot, bytes.size) && evict(call, &bytes, err) != WD_OK)
+    if (!wd_slot_reserve(slot, bytes.size) && evict(call, &bytes, err) != WD_OK)
         return WD_FAILED;
     if (gate->options.before_reply_send != NULL)
         gate->options.before_reply_send(gate->options.hook_arg);
     wd_call_free(call); /* its id has ended before the caller can know */
-    wd_listener_send(slot, wd_buffer_span(&bytes));
+    wd_slot_send(slot, wd_buffer_span(&bytes));
     return WD_PARKED;
 }
 
@@ -79,5 +79,5 @@ void wd_call_abandon(wd_call *call)
     struct wd_slot *slot = call->slot;
 
     wd_call_free(call);
-    wd_listener_send(slot, (wd_span){NULL, 0});
+    wd_slot_send(slot, (wd_span){NULL, 0});
 }

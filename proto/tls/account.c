@@ -1,6 +1,7 @@
 #include "proto/tls/account.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct wd_tls_account {
     uint64_t held[KINDS]; /* by the connection */
     size_t refs;
     bool closed;
+    atomic_bool stuck; /* written by the engine, without the lock */
 };
 
 struct wd_tls_ledger {
@@ -291,6 +293,17 @@ void wd_tls_account_give_back(wd_tls_account *account, uint64_t bytes)
 
 /* A connection may end between its last byte and this: then the bytes, given back
  * already, are charged again, whatever the budget says, for they are there. */
+void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck)
+{
+    if (account != NULL)
+        atomic_store(&account->stuck, stuck);
+}
+
+bool wd_tls_account_stuck(const wd_tls_account *account)
+{
+    return account != NULL && atomic_load(&account->stuck);
+}
+
 void wd_tls_account_take(wd_tls_account *account, uint64_t bytes)
 {
     if (account == NULL)

@@ -17,6 +17,7 @@
 #ifndef WD_TLS_ACCOUNT_H
 #define WD_TLS_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/c/cleanup.h"
@@ -70,6 +71,10 @@ wd_tls_account *wd_tls_account_find(wd_tls_ledger *ledger, uint64_t id);
 wd_tls_account *wd_tls_account_ref(wd_tls_account *account);
 void wd_tls_account_free(wd_tls_account *account);
 WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
+
+/* The connection's system takes no more bytes now: its peer does not read. */
+void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck); /* the engine's */
+bool wd_tls_account_stuck(const wd_tls_account *account);
 
 /* A message with a body of `bytes` is the caller's now, be its connection gone or not. */
 void wd_tls_account_take(wd_tls_account *account, uint64_t bytes);

@@ -65,6 +65,8 @@ typedef struct wd_tls_options {
     wd_status (*check_peer)(void *arg, const wd_identity *peer, wd_error *err);
     void (*on_accept)(void *arg, const wd_identity *peer, const char *address);
     void (*on_reject)(void *arg, const wd_tls_reject *reject);
+    /* Under the engine's lock: only look. true: a tenth of stall_ms holds. */
+    bool (*crowded)(void *arg);
     void *arg; /* borrowed until wd_tls_binding_free returns */
 } wd_tls_options;
 

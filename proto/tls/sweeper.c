@@ -23,9 +23,17 @@ static int64_t tick_ms(const wd_tls_options *o)
     return shortest > 2500 ? 250 : shortest / 10;
 }
 
+/* How long nothing may be sent: not for long while the owner has no room for others. */
+static int64_t stall_limit(const wd_tls_options *o)
+{
+    bool crowded = o->crowded != NULL && o->crowded(o->arg);
+
+    return crowded ? o->stall_ms / 10 : o->stall_ms;
+}
+
 /* Which limit has this connection passed? Under the lock. */
 static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
-                            int64_t now_ms)
+                            int64_t now_ms, int64_t stall_ms)
 {
     int64_t stalled_ms = atomic_load(&c->stalled_ms);
     int64_t frame_ms = atomic_load(&c->frame_ms);
@@ -35,7 +43,7 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
                                                             : WD_TLS_NONE;
     if (atomic_load(&c->bytes_read) < 8 && now_ms - c->link.since_ms >= o->greeting_ms)
         return WD_TLS_GREETING_TIMEOUT;
-    if (stalled_ms != 0 && now_ms - stalled_ms >= o->stall_ms)
+    if (stalled_ms != 0 && now_ms - stalled_ms >= stall_ms)
         return WD_TLS_SEND_STALLED;
     if (frame_ms != 0 && now_ms - frame_ms >= o->frame_ms)
         return WD_TLS_FRAME_TIMEOUT;
@@ -53,6 +61,7 @@ static void claim(nng_tls_engine_conn *c, wd_tls_cause cause)
 static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
 {
     int64_t now_ms = wd_now_ms();
+    int64_t stall_ms = stall_limit(&b->options);
     nng_tls_engine_conn *c;
     size_t n = 0;
 
@@ -64,7 +73,7 @@ static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
     }
     for (c = n > 0 ? NULL : b->head; c != NULL && n < BATCH; c = c->link.next) {
         wd_tls_cause cause =
-            c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms);
+            c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms, stall_ms);
         if (cause == WD_TLS_NONE)
             continue;
         claim(c, cause);

@@ -93,9 +93,7 @@ def test_a_refused_call_runs_nothing_and_is_on_record(
     assert '"refused"' in written[0]
 
 
-def test_an_ended_call_id_is_never_run_again(
-    stub: StubGate, caller: RawClient
-) -> None:
+def test_an_ended_call_id_is_never_run_again(stub: StubGate, caller: RawClient) -> None:
     first = caller.request(OBSERVE, batch("a"))
     assert results(caller.ask(first)) == ["OK"]
     assert results(caller.ask(first)) == ["OK"], "its reply is kept"
@@ -142,9 +140,9 @@ def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
     assert reason(reply) == want
     assert reply.message.count("T") >= 2
     assert stub.count().jobs == 0
-    assert results(
-        caller.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))
-    ) == ["OK"]
+    assert results(caller.call(OBSERVE, batch("a"), call_id=call_id(reply.now_ms))) == [
+        "OK"
+    ]
 
 
 def test_call_ids_are_known_after_a_restart(stub: StubGate) -> None:

@@ -159,6 +159,17 @@ def test_claim_03_oversize_frames_cost_their_connection(
     healthy(gate, quiet_ms, "after oversize frames")
 
 
+def wait_ended(gate: Gate, least: int) -> None:
+    """Until so many were closed: while contexts ran short, or for standing still."""
+    until = time.monotonic() + 20
+    ended = 0
+    while ended < least:
+        assert time.monotonic() < until, f"{ended} of {least} were closed"
+        time.sleep(0.2)
+        ended = strangers.counted(gate, "conn", ["QUOTA"])
+        ended += strangers.counted(gate, "tls.reject", ["send_stalled"])
+
+
 def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -> None:
     pid = strangers.gate_pid(gate)
     before = strangers.resident(pid)
@@ -166,20 +177,12 @@ def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -
         for _ in range(4):
             raw = RawClient(gate.home.path / "profile/greedy", window=WINDOW)
             stack.callback(raw.close)
-            _ask_without_reading(raw)
+            strangers.ask_without_reading(raw, HEALTH)
         healthy(gate, quiet_ms, "beside 4 clients that do not read")
         after = strangers.resident(pid)
-        strangers.wait_counted(gate, "tls.reject", 4, "send_stalled")
+        wait_ended(gate, 4)
     grown = report_memory("clients that do not read", before, after)
     assert grown < 4 * BUDGET + QUARANTINE + CONTEXTS * CALL_BYTES
-
-
-def _ask_without_reading(raw: RawClient) -> None:
-    """Until the gate stops reading, for its replies go nowhere."""
-    raw.set_patience(1)
-    with contextlib.suppress(OSError):
-        for _ in range(50_000):
-            raw.send(raw.request(HEALTH).SerializeToString())
 
 
 def test_claim_03_guessed_tokens_do_not_fill_the_trail(

@@ -96,6 +96,24 @@ def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
+def ask_without_reading(raw: RawClient, method: str, most: int = 100_000) -> None:
+    """Until the gate closes the connection, or reads no more of it.
+
+    In a thread of its own: OpenSSL keeps a thread's errors, and would tell the next
+    connection of this one's.
+    """
+
+    def ask() -> None:
+        raw.set_patience(0.5)
+        with contextlib.suppress(OSError):
+            for _ in range(most):
+                raw.send(raw.request(method, token="none").SerializeToString())
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+
+
 def counted(gate: Gate | StubGate, event: str, reasons: Collection[str]) -> int:
     """How many refusals for one of these reasons the trail tells of."""
     total = 0

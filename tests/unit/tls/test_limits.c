@@ -129,6 +129,26 @@ static void a_peer_that_does_not_read_is_closed(void **state)
     gate_stop(&g);
 }
 
+static bool always(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+/* In a tenth of the time, which is longer here than the test waits. */
+static void in_a_crowd_a_peer_that_does_not_read_is_closed_sooner(void **state)
+{
+    gate_fixture g;
+    raw_peer peer;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.stall_ms = 10000, .crowded = always}, NULL);
+    send_much(&g, &peer);
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_SEND_STALLED);
+    raw_close(&peer);
+    gate_stop(&g);
+}
+
 /* Every millisecond 64 bytes, from a small window, so that they are acknowledged often:
  * sending goes on and on, but it would take minutes. */
 static void a_peer_that_reads_a_little_now_and_then_is_closed(void **state)
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test(claim_04_many_half_open_ones_harm_nobody),
         cmocka_unit_test(claim_04_connections_without_a_greeting_are_closed),
         cmocka_unit_test(a_peer_that_does_not_read_is_closed),
+        cmocka_unit_test(in_a_crowd_a_peer_that_does_not_read_is_closed_sooner),
         cmocka_unit_test(a_peer_that_reads_a_little_now_and_then_is_closed),
         cmocka_unit_test(a_peer_that_reads_all_stays),
         cmocka_unit_test(one_address_gets_so_many_half_open_ones),

@@ -1,0 +1,268 @@
+#include "server/contexts.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/parts.h"
+#include "server/pipeline.h"
+
+struct wd_slot {
+    wd_contexts *all;
+    nng_ctx ctx;
+    nng_aio *aio;
+    nng_msg *request;        /* while a call is in the slot */
+    wd_tls_account *account; /* which the call is charged to; NULL: none */
+    uint64_t request_bytes;  /* charged */
+    uint64_t reply_bytes;    /* charged, until NNG has the reply */
+    wd_principal *principal; /* whose; counted until its reply was taken */
+    bool sending;
+};
+
+struct wd_contexts {
+    wd_gate *gate;
+    wd_slot *slots;
+    size_t n_slots;
+    atomic_uint_fast64_t busy;
+};
+
+/* Take the next request. */
+static void receive(wd_slot *slot)
+{
+    slot->sending = false;
+    nng_ctx_recv(slot->ctx, slot->aio);
+}
+
+/* From here the request counts as the gate's, until it is freed. */
+static void charge(wd_slot *slot, const wd_peer *peer)
+{
+    slot->account = wd_tls_account_ref(peer->account);
+    slot->request_bytes = nng_msg_len(slot->request);
+    wd_tls_account_take(slot->account, slot->request_bytes);
+}
+
+static void free_request(wd_slot *slot)
+{
+    if (slot->request != NULL)
+        nng_msg_free(WD_STEAL(slot->request));
+    wd_tls_account_release(slot->account, slot->request_bytes);
+    slot->request_bytes = 0;
+}
+
+/* Forget the call that was in the slot. */
+static void vacate(wd_slot *slot)
+{
+    free_request(slot);
+    wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
+    slot->reply_bytes = 0;
+    wd_tls_account_free(WD_STEAL(slot->account));
+    if (slot->principal != NULL)
+        wd_principal_calls_remove(WD_STEAL(slot->principal));
+    (void)atomic_fetch_sub(&slot->all->busy, 1);
+}
+
+/* Its replies would hold the last contexts, which are for all. */
+static bool starves_others(const wd_contexts *contexts, const wd_peer *peer)
+{
+    return wd_contexts_crowded(contexts) &&
+           wd_principal_unread(peer->principal) >= WD_GATE_UNREAD &&
+           wd_tls_account_stuck(peer->account);
+}
+
+static void cut_off(wd_slot *slot, const wd_peer *peer)
+{
+    char detail[WD_URI_BYTES + 128];
+
+    (void)snprintf(detail, sizeof(detail),
+                   "contexts run short and %s leaves %u replies or more unread",
+                   peer->identity.uri, WD_GATE_UNREAD);
+    wd_rejects_note(slot->all->gate->rejects,
+                    &(wd_reject){.event = "conn",
+                                 .address = peer->address,
+                                 .reason = wd_reason_name(WD_REASON_QUOTA),
+                                 .detail = detail});
+    (void)nng_pipe_close(nng_msg_get_pipe(slot->request));
+}
+
+/* From here what is in the slot costs its principal. */
+static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
+{
+    wd_gate *gate = slot->all->gate;
+    wd_call *call = calloc(1, sizeof(*call));
+
+    charge(slot, peer);
+    slot->principal = peer->principal;
+    uint64_t held = wd_principal_calls_add(slot->principal);
+    if (call == NULL)
+        return NULL;
+    call->gate = gate;
+    call->slot = slot;
+    call->frame = (wd_span){nng_msg_body(slot->request), nng_msg_len(slot->request)};
+    call->received_ns = wd_clock_mono_ns(gate->clock);
+    call->overflow = busy > slot->all->n_slots - WD_GATE_LAST;
+    call->over_limit = busy > atomic_load(&gate->limits.in_flight);
+    call->over_quota = held > wd_gate_share(gate);
+    return call;
+}
+
+/* A call of the request in the slot, or NULL when there is no memory or its connection
+ * is gone already, or goes now. */
+static wd_call *new_call(wd_slot *slot, uint64_t busy)
+{
+    wd_peers *peers = slot->all->gate->peers;
+    uint32_t pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(slot->request));
+    wd_peer *peer = wd_peers_find(peers, pipe);
+    wd_call *call = NULL;
+
+    if (peer == NULL)
+        return NULL;
+    if (starves_others(slot->all, peer))
+        cut_off(slot, peer);
+    else
+        call = admit(slot, peer, busy);
+    if (call == NULL)
+        wd_peer_unref(peers, peer);
+    else
+        call->peer = peer;
+    return call;
+}
+
+static void received(wd_slot *slot)
+{
+    uint64_t busy = atomic_fetch_add(&slot->all->busy, 1) + 1;
+    slot->request = nng_aio_get_msg(slot->aio);
+    wd_call *call = new_call(slot, busy);
+    if (call == NULL) {
+        vacate(slot);
+        receive(slot);
+        return;
+    }
+    wd_pipeline_start(call);
+}
+
+/* The reply was taken, or nobody is there to take it. */
+static void sent(wd_slot *slot, int result)
+{
+    if (result != 0) {
+        nng_msg *message = nng_aio_get_msg(slot->aio);
+        if (message != NULL)
+            nng_msg_free(message);
+        nng_aio_set_msg(slot->aio, NULL);
+    } else {
+        slot->reply_bytes = 0; /* the connection's now */
+    }
+    wd_principal_unread_remove(slot->principal);
+    vacate(slot);
+    if (result != NNG_ECLOSED)
+        receive(slot);
+}
+
+static void slot_event(void *arg)
+{
+    wd_slot *slot = arg;
+    int result = nng_aio_result(slot->aio);
+    if (slot->sending)
+        sent(slot, result);
+    else if (result == 0)
+        received(slot);
+    else if (result != NNG_ECLOSED && result != NNG_ECANCELED)
+        receive(slot);
+}
+
+bool wd_slot_reserve(wd_slot *slot, size_t bytes)
+{
+    free_request(slot);
+    if (wd_tls_account_charge_reply(slot->account, bytes) != WD_TLS_CHARGED)
+        return false;
+    slot->reply_bytes = bytes;
+    return true;
+}
+
+void wd_slot_send(wd_slot *slot, wd_span reply)
+{
+    nng_msg *message = NULL;
+
+    free_request(slot);
+    if (reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
+        vacate(slot);
+        receive(slot);
+        return;
+    }
+    memcpy(nng_msg_body(message), reply.data, reply.size);
+    slot->sending = true;
+    wd_principal_unread_add(slot->principal);
+    nng_aio_set_msg(slot->aio, message);
+    nng_ctx_send(slot->ctx, slot->aio);
+}
+
+/* --- open, start, free ------------------------------------------------------------------- */
+
+static wd_status open_slot(wd_contexts *contexts, nng_socket socket, wd_error *err)
+{
+    wd_slot *slot = &contexts->slots[contexts->n_slots];
+
+    slot->all = contexts;
+    int code = nng_ctx_open(&slot->ctx, socket);
+    if (code == 0)
+        code = nng_aio_alloc(&slot->aio, slot_event, slot);
+    if (code != 0)
+        return wd_fail(err, WD_FAILED_PRECONDITION, "can't open a context: %s",
+                       nng_strerror(code));
+    contexts->n_slots++;
+    return WD_OK;
+}
+
+static wd_status open_slots(wd_contexts *contexts, nng_socket socket, wd_error *err)
+{
+    size_t n = contexts->gate->config->limits.in_flight + WD_GATE_RESERVED;
+
+    contexts->slots = calloc(n, sizeof(*contexts->slots));
+    if (contexts->slots == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for %zu contexts", n);
+    while (contexts->n_slots < n)
+        WD_TRY(open_slot(contexts, socket, err));
+    return WD_OK;
+}
+
+wd_status wd_contexts_open(wd_gate *gate, nng_socket socket, wd_contexts **ret_contexts,
+                           wd_error *err)
+{
+    wd_contexts *contexts = calloc(1, sizeof(*contexts));
+
+    if (contexts == NULL)
+        return wd_fail(err, WD_INTERNAL, "no memory for the contexts");
+    contexts->gate = gate;
+    wd_status status = open_slots(contexts, socket, err);
+    if (status != WD_OK)
+        wd_contexts_free(contexts);
+    else
+        *ret_contexts = contexts;
+    return status;
+}
+
+void wd_contexts_start(wd_contexts *contexts)
+{
+    for (size_t i = 0; i < contexts->n_slots; i++)
+        receive(&contexts->slots[i]);
+}
+
+void wd_contexts_free(wd_contexts *contexts)
+{
+    if (contexts == NULL)
+        return;
+    for (size_t i = 0; i < contexts->n_slots; i++)
+        nng_aio_free(contexts->slots[i].aio);
+    free(contexts->slots);
+    free(contexts);
+}
+
+uint64_t wd_contexts_busy(const wd_contexts *contexts)
+{
+    return atomic_load(&contexts->busy);
+}
+
+bool wd_contexts_crowded(const wd_contexts *contexts)
+{
+    return wd_contexts_busy(contexts) > contexts->n_slots - WD_GATE_RESERVED / 2;
+}

@@ -1,0 +1,98 @@
+"""Contexts run short by those who ask and do not read: a refusal holds one too."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import NewHome
+from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.strangers import ask_without_reading, wait_counted
+from tests.support.stub_gate import StubGate
+
+CLIENTS, EACH = 5, 400
+PARKED = CLIENTS * EACH
+CONTEXTS_BESIDE = 256  # above limits.in_flight
+LONG_MS = 300_000
+WINDOW = 4096  # what the system keeps for who does not read
+PATIENCE_S = 5.0  # half of what a connection may stand still when there is room
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    text = made.config.read_text()
+    made.config.write_text(f"{text}\nlimits:\n  in_flight: {PARKED}\n")
+    for n in range(CLIENTS):
+        made.profile(f"client{n}", "observe:python_code")
+    for n in range(4):
+        made.profile(f"rogue{n}", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def parked(stub: StubGate) -> Iterator[list[RawClient]]:
+    """Clients whose calls fill limits.in_flight."""
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for n in range(CLIENTS):
+            raw = RawClient(stub.home.path / f"profile/client{n}")
+            clients.append(stack.enter_context(raw))
+            for _ in range(EACH):
+                held = raw.request(OBSERVE, batch("hold"), timeout_ms=LONG_MS)
+                raw.send(held.SerializeToString())
+        stub.wait_for(running=PARKED)
+        yield clients
+
+
+def check_friends(stub: StubGate, parked: list[RawClient]) -> None:
+    """Health answers at once; what is parked goes on."""
+    with RawClient(stub.home.path / "profile/client0") as late:
+        late.set_patience(PATIENCE_S)
+        assert late.call(HEALTH).code == 0
+        assert reason(late.call(OBSERVE, batch("a"))) == "QUEUE_FULL"
+    stub.do("finish")
+    for client in parked:
+        for _ in range(EACH):
+            assert results(client.receive()[1]) == ["OK"]
+
+
+@pytest.mark.parametrize("method", [WHO, HEALTH, OBSERVE])
+def test_claim_07_refusals_that_are_not_read_do_not_hold_the_gate(
+    stub: StubGate, parked: list[RawClient], method: str
+) -> None:
+    """Three connections without a token: of a method with a token, one without, and
+    one that finds no room."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            raw = RawClient(stub.home.path / "profile/rogue0", window=WINDOW)
+            ask_without_reading(stack.enter_context(raw), method)
+        check_friends(stub, parked)
+    wait_counted(stub, "conn", 2, "QUOTA")
+
+
+def test_claim_07_several_who_do_not_read_do_not_hold_the_gate(
+    stub: StubGate, parked: list[RawClient]
+) -> None:
+    with contextlib.ExitStack() as stack:
+        for n in range(4):
+            raw = RawClient(stub.home.path / f"profile/rogue{n}", window=WINDOW)
+            ask_without_reading(stack.enter_context(raw), WHO)
+        check_friends(stub, parked)
+
+
+def test_claim_07_who_reads_the_refusals_stays(
+    stub: StubGate, parked: list[RawClient]
+) -> None:
+    """More calls than there are contexts, asked in one go and read afterwards."""
+    with RawClient(stub.home.path / "profile/rogue0") as hasty:
+        calls = 4 * CONTEXTS_BESIDE
+        for _ in range(calls):
+            hasty.send(hasty.request(OBSERVE, batch("a")).SerializeToString())
+        for _ in range(calls):
+            assert reason(hasty.receive()[1]) == "QUEUE_FULL"
+        check_friends(stub, parked)
