@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void wd_cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-    char help[] = "--help";
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "-h") == 0 || (i == 1 && strcmp(argv[i], "help") == 0))
-            argv[i] = help;
-    argp_err_exit_status = WD_EXIT_USAGE;
-    (void)argp_parse(argp, argc, argv, 0, NULL, input);
-}
-
 static int exit_of(const wd_error *err)
 {
     if (err->reason == WD_REASON_CONFLICT)

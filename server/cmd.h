@@ -6,6 +6,7 @@
 #define WD_SERVER_CMD_H
 
 #include "proto/c/status.h"
+#include "proto/cli/commands.h"
 #include "server/config.h"
 
 #include <argp.h>
@@ -30,10 +31,6 @@ wd_cmd_run wd_cmd_check;
 wd_cmd_run wd_cmd_serve;
 wd_cmd_run wd_cmd_health;
 wd_cmd_run wd_cmd_gate;
-
-/* Parse a command's options with argp: --help, -h and help teach; a wrong one, and a word
- * too many, exit with 2. */
-void wd_cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Say on standard error what failed; returns the exit status that belongs to it. */
 int wd_cmd_fail(const char *command, const wd_error *err);

@@ -44,7 +44,7 @@ int wd_cmd_health(const char *home, int argc, char **argv)
                               NULL,
                               NULL,
                               NULL};
-    wd_cmd_parse(&argp, argc, argv, NULL);
+    wd_command_parse(&argp, argc, argv, NULL);
     wd_error err = {0};
     wd_places places;
     char text[WD_CTL_TEXT_BYTES];

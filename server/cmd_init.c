@@ -369,7 +369,7 @@ int wd_cmd_init(const char *home, int argc, char **argv)
                .url = "tls+tcp://127.0.0.1:7443",
                .admin_ttl_ms = ADMIN_TTL_MS,
                .err = &err};
-    wd_cmd_parse(&argp, argc, argv, &in);
+    wd_command_parse(&argp, argc, argv, &in);
     int status = WD_EXIT_OK;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == 0; i++)
         if (steps[i](&in) != WD_OK)

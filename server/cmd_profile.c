@@ -203,7 +203,7 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
     wd_profile_made made = {0};
     request r = {.spec = {.kind = WD_TOKEN_DATA}};
     r.spec.scopes = r.scopes;
-    wd_cmd_parse(&argp, argc, argv, &r);
+    wd_command_parse(&argp, argc, argv, &r);
     WD_AUTO(wd_config) *config = wd_cmd_load("warded profile", home, &exit_status);
     if (config == NULL)
         return exit_status;

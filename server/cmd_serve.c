@@ -132,7 +132,7 @@ int wd_cmd_serve(const char *home, int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    wd_cmd_parse(&argp, argc, argv, NULL);
+    wd_command_parse(&argp, argc, argv, NULL);
     int status = WD_EXIT_OK;
     WD_AUTO(wd_config) *config = wd_cmd_load("warded serve", home, &status);
     if (config == NULL)

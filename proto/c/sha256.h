@@ -45,7 +45,7 @@ void wd_hex(wd_span data, char *ret_text);
 /* The reverse: `text` must be exactly 2 * size digits, either case. */
 WD_MUST_USE bool wd_hex_parse(const char *text, uint8_t *ret_data, size_t size);
 
-/* Base 64 (RFC 4648, padded) of at most 64 KiB, and a NUL: `ret_text` holds
+/* Base 64 (RFC 4648, padded), and a NUL: `ret_text` holds
  * WD_BASE64_BYTES(data.size). */
 #define WD_BASE64_BYTES(size) (((size) + 2U) / 3U * 4U + 1U)
 void wd_base64(wd_span data, char *ret_text);

@@ -82,3 +82,29 @@ Warded__V1__AuditRow *wd_row_info_copy(const wd_audit_row *row, wd_budget *budge
     to->hash = copy_hash(&g, row->hash);
     return g.full ? NULL : to;
 }
+
+void wd_row_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
+{
+    if (asked == NULL)
+        return;
+    filter->since_ms = (int64_t)asked->since_ms;
+    filter->until_ms = (int64_t)asked->until_ms;
+    filter->event = asked->event;
+    filter->outcome = asked->outcome;
+    filter->codes = asked->codes;
+    filter->n_codes = asked->n_codes;
+    filter->reason = asked->reason;
+    filter->principal = asked->principal;
+    filter->peer = asked->peer;
+    filter->token_id = asked->token_id;
+    filter->family = asked->family;
+    filter->owner = asked->owner;
+    filter->method = asked->method;
+    filter->pool = asked->pool;
+    filter->session_id = asked->session_id;
+    filter->episode_id = asked->episode_id;
+    filter->trajectory_id = asked->trajectory_id;
+    filter->call_id = asked->call_id;
+    filter->trace_id = asked->trace_id;
+    filter->tool = asked->tool;
+}

@@ -35,32 +35,6 @@ static bool gather(void *arg, const wd_audit_row *row)
     return true;
 }
 
-void wd_trail_take_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter)
-{
-    if (asked == NULL)
-        return;
-    filter->since_ms = (int64_t)asked->since_ms;
-    filter->until_ms = (int64_t)asked->until_ms;
-    filter->event = asked->event;
-    filter->outcome = asked->outcome;
-    filter->codes = asked->codes;
-    filter->n_codes = asked->n_codes;
-    filter->reason = asked->reason;
-    filter->principal = asked->principal;
-    filter->peer = asked->peer;
-    filter->token_id = asked->token_id;
-    filter->family = asked->family;
-    filter->owner = asked->owner;
-    filter->method = asked->method;
-    filter->pool = asked->pool;
-    filter->session_id = asked->session_id;
-    filter->episode_id = asked->episode_id;
-    filter->trajectory_id = asked->trajectory_id;
-    filter->call_id = asked->call_id;
-    filter->trace_id = asked->trace_id;
-    filter->tool = asked->tool;
-}
-
 static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
 {
     wd_audit_filter filter = {
@@ -71,7 +45,7 @@ static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
         .limit = request->limit != 0 ? request->limit : DEFAULT_ROWS,
     };
 
-    wd_trail_take_filter(request->filter, &filter);
+    wd_row_filter(request->filter, &filter);
     return filter;
 }
 

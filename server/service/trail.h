@@ -26,8 +26,6 @@ wd_step wd_trail_export(void *self, wd_call *call,
  * Errors: INVALID_ARGUMENT FIELD_INVALID, UNIMPLEMENTED NOT_BUILT */
 WD_MUST_USE wd_status wd_trail_check_filter(const Warded__V1__AuditFilter *asked,
                                             wd_error *err);
-void wd_trail_take_filter(const Warded__V1__AuditFilter *asked,
-                          wd_audit_filter *filter);
 
 /* A reader of the gate's store that ends with the call. */
 WD_MUST_USE wd_status wd_trail_reader(const wd_call *call, wd_reader **ret_reader,

@@ -5,6 +5,7 @@
 #include "proto/c/sha256.h"
 #include "server/parts.h"
 #include "server/service/pb.h"
+#include "server/service/row_info.h"
 #include "server/service/trail.h"
 #include "server/service/trail_reads.h"
 #include "store/audit_export.h"
@@ -94,7 +95,7 @@ static wd_status make(wd_call *call, const Warded__V1__ExportRequest *request, p
     uint64_t next = 0;
 
     WD_TRY(check(request, err));
-    wd_trail_take_filter(request->filter, &filter);
+    wd_row_filter(request->filter, &filter);
     if (filter.to_seq == 0)
         filter.to_seq = wd_audit_head(call->gate->store).seq;
     if (!request->goes_on && !wd_export_header(p->format, &p->data))

@@ -1,28 +1,36 @@
-/* tokctl audit query - rows that pass every filter, oldest first, page by page. */
+/* tokctl audit query - rows that pass every filter, page by page. */
 #include <stdio.h>
 
+#include "store/tokctl/backend.h"
 #include "store/tokctl/filters.h"
+#include "store/tokctl/progress.h"
+#include "store/tokctl/verbs.h"
 #include "store/tokctl/views.h"
 
 #define LIMIT_MOST 1000000000U
+#define PAGE_ROWS  1000U
+
+enum option_key { OPTION_TO = 256, OPTION_NEWEST, OPTION_CURSOR };
 
 typedef struct arguments {
     wd_tokctl *ctl; /* first: see wd_tokctl_parse */
     wd_filters filters;
-    uint64_t from;
+    Warded__V1__QueryRequest ask;
     uint64_t limit;
 } arguments;
 
 static const struct argp_option options[] = {
     {"from", 'f', "SEQ", 0, "Begin at this row: where the last answer ended", 0},
+    {"cursor", OPTION_CURSOR, "SEQ", OPTION_ALIAS, NULL, 0},
+    {"to", OPTION_TO, "SEQ", 0, "End with this row", 0},
     {"limit", 'n', "N", 0, "At most so many rows [100]; 0: all of them", 0},
+    {"newest-first", OPTION_NEWEST, NULL, 0, "The other way round", 0},
     {0},
 };
 
 static const char doc[] =
     "Show rows of the audit trail that pass every filter, oldest first. If there are "
-    "more, "
-    "standard error says where to go on.\v"
+    "more, standard error says where to go on. Reading is on record too.\v"
     "  tokctl audit query --since 1h --event 'token.*'\n"
     "  tokctl audit query --call 0190163d-8694-739b-aea5-966c26f8ad91 -o jsonl";
 
@@ -30,15 +38,18 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = args->ctl;
-        state->child_inputs[1] = &args->filters;
-        return 0;
     case 'f':
-        args->from = wd_filters_number(state, "--from", value, 1, INT64_MAX);
+    case OPTION_CURSOR:
+        args->ask.from_seq = wd_tokctl_number(state, "--from", value, 1, INT64_MAX);
+        return 0;
+    case OPTION_TO:
+        args->ask.to_seq = wd_tokctl_number(state, "--to", value, 1, INT64_MAX);
+        return 0;
+    case OPTION_NEWEST:
+        args->ask.order = WARDED__V1__QUERY_REQUEST__ORDER__NEWEST_FIRST;
         return 0;
     case 'n':
-        args->limit = wd_filters_number(state, "--limit", value, 0, LIMIT_MOST);
+        args->limit = wd_tokctl_number(state, "--limit", value, 0, LIMIT_MOST);
         if (args->limit == 0)
             args->limit = UINT64_MAX;
         return 0;
@@ -47,44 +58,85 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-static wd_status print_pages(arguments *args, wd_reader *reader, wd_output *out,
-                             uint64_t *ret_next, wd_error *err)
+static void tell_gaps(const wd_tokctl *ctl, const Warded__V1__QueryReply *reply)
 {
-    const wd_audit_sink sink = {wd_row_print, out};
-    wd_audit_filter *filter = &args->filters.filter;
-    filter->from_seq = args->from;
-    for (uint64_t left = args->limit; left > 0;) {
-        filter->limit =
-            left < WD_AUDIT_QUERY_ROWS ? (uint32_t)left : WD_AUDIT_QUERY_ROWS;
-        WD_TRY(wd_audit_query(reader, filter, &sink, ret_next, err));
-        if (*ret_next == 0)
-            return WD_OK;
-        filter->from_seq = *ret_next;
-        left -= filter->limit;
-    }
-    return WD_OK;
+    for (size_t i = 0; i < reply->n_gaps && !ctl->quiet; i++)
+        (void)fprintf(stderr, "rows %llu to %llu were exported and pruned: %s\n",
+                      (unsigned long long)reply->gaps[i]->first_seq,
+                      (unsigned long long)reply->gaps[i]->last_seq,
+                      reply->gaps[i]->export);
 }
 
-int wd_tokctl_audit_query(wd_tokctl *ctl, int argc, char **argv)
+static wd_status print_pages(arguments *args, wd_backend *backend, wd_output *out,
+                             uint64_t *ret_next, wd_error *err)
 {
-    const wd_tokctl_args shape = {options, parse, NULL, doc, &wd_filters_argp};
-    arguments args = {.ctl = ctl, .limit = 100};
+    wd_progress progress = wd_progress_begin(args->ctl, "rows");
+    wd_status status = WD_OK;
+    uint64_t next = 1;
+    for (uint64_t n = 0; n < args->limit && next != 0 && status == WD_OK;) {
+        const ProtobufCMessage *message = NULL;
+        const uint64_t left = args->limit - n;
+        args->ask.limit = left < PAGE_ROWS ? (uint32_t)left : PAGE_ROWS;
+        status = wd_backend_call(backend, WD_AUDIT_METHOD(Query), &args->ask.base,
+                                 &message, err);
+        if (status != WD_OK)
+            break;
+        const Warded__V1__QueryReply *reply = (const Warded__V1__QueryReply *)message;
+        for (size_t i = 0; i < reply->n_rows; i++)
+            wd_output_add(out, wd_record(&reply->rows[i]->base));
+        tell_gaps(args->ctl, reply);
+        n += reply->n_rows;
+        next = reply->next_seq;
+        args->ask.from_seq = next;
+        wd_progress_show(&progress, n, 0);
+    }
+    wd_progress_end(&progress);
+    *ret_next = next;
+    return status;
+}
+
+static int print(arguments *args)
+{
     uint64_t next = 0;
     wd_error err = {0};
-    wd_tokctl_parse(&shape, argc, argv, &args);
-    if (wd_filters_settle(&args.filters, &err) != WD_OK)
-        wd_tokctl_usage(ctl, &err);
-    WD_AUTO(wd_reader) *reader = NULL;
-    WD_AUTO(wd_output) *out = wd_output_new(ctl->format, wd_row_columns);
+    WD_AUTO(wd_backend) *backend = NULL;
+    WD_AUTO(wd_output) *out = wd_output_new(args->ctl, wd_row_columns);
     if (out == NULL)
         return WD_EXIT_FAILED;
-    if (wd_tokctl_read(ctl, &reader, &err) != WD_OK ||
-        print_pages(&args, reader, out, &next, &err) != WD_OK)
-        return wd_tokctl_fail(ctl, &err);
+    if (wd_backend_open(args->ctl, &backend, &err) != WD_OK ||
+        print_pages(args, backend, out, &next, &err) != WD_OK)
+        return wd_tokctl_fail(args->ctl, &err);
     if (!wd_output_end(out))
         return WD_EXIT_FAILED;
-    if (next != 0)
+    if (next != 0 && !args->ctl->quiet)
         (void)fprintf(stderr, "there are more: go on with --from %llu\n",
                       (unsigned long long)next);
     return WD_EXIT_OK;
 }
+
+static int run(wd_tokctl *ctl, int argc, char **argv)
+{
+    arguments args = {.ctl = ctl, .limit = 100};
+    wd_error err = {0};
+    wd_filters_init(&args.filters);
+    warded__v1__query_request__init(&args.ask);
+    wd_tokctl_parse(&wd_verb_audit_query, argc, argv, &args);
+    if (wd_filters_settle(&args.filters, &err) != WD_OK)
+        wd_tokctl_usage(ctl, &err);
+    args.ask.filter = &args.filters.filter;
+    return print(&args);
+}
+
+const wd_verb wd_verb_audit_query = {
+    .group = "audit",
+    .name = "query",
+    .help = "rows of the trail, by filters",
+    .doc = doc,
+    .options = options,
+    .parser = parse,
+    .more = &wd_filters_argp,
+    .more_title = "Filters:",
+    .more_offset = offsetof(arguments, filters),
+    .flags = WD_VERB_OFFLINE,
+    .run = run,
+};

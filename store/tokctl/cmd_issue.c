@@ -1,15 +1,13 @@
 /* tokctl issue - a token, its secret to a file or to standard output, once. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "proto/c/clock.h"
+#include "store/scope.h"
+#include "store/tokctl/backend.h"
+#include "store/tokctl/issued.h"
 #include "store/tokctl/times.h"
-#include "store/tokctl/tokctl.h"
-#include "store/tokctl/views.h"
-#include "store/tokens.h"
+#include "warded/v1/token.pb-c.h"
 
 enum option_key {
     OPTION_TTL = 256,
@@ -20,15 +18,20 @@ enum option_key {
     OPTION_UNBOUND,
     OPTION_ADMIN,
     OPTION_OUT,
+    OPTION_IDLE,
+    OPTION_USES,
+    OPTION_RATE,
+    OPTION_CONCURRENCY,
+    OPTION_RENEWABLE,
+    OPTION_WRAP,
 };
 
 typedef struct arguments {
     wd_tokctl *ctl; /* first: see wd_tokctl_parse */
-    wd_token_spec spec;
-    const char *scopes[WD_SCOPES_COUNT];
-    const char *ttl;
-    const char *not_before;
-    const char *out;
+    Warded__V1__IssueRequest ask;
+    Warded__V1__TokenRate rate;
+    char *scopes[WD_SCOPES_COUNT];
+    const char *ttl, *not_before, *idle, *renewable, *wrap, *out;
 } arguments;
 
 static const struct argp_option options[] = {
@@ -36,7 +39,9 @@ static const struct argp_option options[] = {
      "What it allows; once for each scope: observe:python_code, env:*, token:issue, "
      "audit:read",
      0},
-    {"bind", 'b', "uri:SPIFFE-ID", 0, "The client whose certificate must come with it",
+    {"bind", 'b', "WHOM", 0,
+     "The client that must come with it: uri:SPIFFE-ID, key:HEX or cert:HEX (SHA-256) "
+     "[over RPC: our own identity]",
      0},
     {"ttl", OPTION_TTL, "SPAN", 0, "How long it holds [1h; --admin: 15m], at most 30d",
      0},
@@ -46,6 +51,14 @@ static const struct argp_option options[] = {
     {"purpose", OPTION_PURPOSE, "TEXT", 0, "What it is for, for people", 0},
     {"audience", OPTION_AUDIENCE, "GLOB", 0, "Only for gates whose URI is like this",
      0},
+    {"idle", OPTION_IDLE, "SPAN", 0, "It ends when it is not used for so long", 0},
+    {"uses", OPTION_USES, "N", 0, "It is good for so many calls", 0},
+    {"rate", OPTION_RATE, "N/SPAN", 0, "So many calls in that time: 100/1m", 0},
+    {"concurrency", OPTION_CONCURRENCY, "N", 0, "So many calls at once", 0},
+    {"renewable", OPTION_RENEWABLE, "SPAN", 0,
+     "How long it can live with renewals [30d]", 0},
+    {"wrap", OPTION_WRAP, "SPAN", 0,
+     "Tell a one-time wrap that holds so long, not the token: see unwrap", 0},
     {"unbound", OPTION_UNBOUND, NULL, 0,
      "Works for whoever has it, a thief included; flagged for ever", 0},
     {"admin", OPTION_ADMIN, NULL, 0, "A token of kind admin (wda1_)", 0},
@@ -55,176 +68,181 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Make a token. Its secret is told this once: to standard output, or to --out; its "
-    "id, "
-    "which is no secret, to standard error.\v"
+    "id, which is no secret, to standard error.\v"
     "  tokctl issue trainer --scope observe:python_code \\\n"
     "    --bind uri:spiffe://warded.local/ns/default/owner/ann/client/trainer \\\n"
     "    --ttl 8h --out trainer/token\n\n"
-    "The gate must not be running on this store (exit status 5). With one running, a "
-    "client whose token has the scope token:issue calls its Token.Issue: in Python, "
-    "warded.v1.TokenStub(warded.connect()).Issue(...); or stop it for the moment.";
+    "It may do no more than our own token, and ends with it. Offline (--db) the gate "
+    "must not be running on the store (exit status 5).";
 
-static void add_scope(arguments *args, const char *scope, struct argp_state *state)
+static char **text_place(arguments *args, int key)
 {
-    if (args->spec.n_scopes == WD_SCOPES_COUNT)
-        wd_tokctl_misuse(state, "more than %u scopes", WD_SCOPES_COUNT);
-    args->scopes[args->spec.n_scopes++] = scope;
+    switch (key) {
+    case 'b':
+        return &args->ask.bind;
+    case OPTION_OWNER:
+        return &args->ask.owner;
+    case OPTION_PURPOSE:
+        return &args->ask.purpose;
+    case OPTION_AUDIENCE:
+        return &args->ask.audience;
+    default:
+        return NULL;
+    }
 }
 
-static error_t parse_text(int key, const char *value, arguments *args)
+/* Spans and times are read when all is there. */
+static const char **later_place(arguments *args, int key)
 {
     switch (key) {
     case OPTION_TTL:
-        args->ttl = value;
-        return 0;
+        return &args->ttl;
     case OPTION_NOT_BEFORE:
-        args->not_before = value;
-        return 0;
-    case OPTION_OWNER:
-        args->spec.owner = value;
-        return 0;
-    case OPTION_PURPOSE:
-        args->spec.purpose = value;
-        return 0;
-    case OPTION_AUDIENCE:
-        args->spec.audience = value;
-        return 0;
+        return &args->not_before;
+    case OPTION_IDLE:
+        return &args->idle;
+    case OPTION_RENEWABLE:
+        return &args->renewable;
+    case OPTION_WRAP:
+        return &args->wrap;
     case OPTION_OUT:
-        args->out = value;
+        return &args->out;
+    default:
+        return NULL;
+    }
+}
+
+static void take_rate(arguments *args, const char *text, struct argp_state *state)
+{
+    char calls[24] = "";
+    int64_t ms = 0;
+    const char *slash = strchr(text, '/');
+    if (slash == NULL || (size_t)(slash - text) >= sizeof(calls) ||
+        wd_span_parse("--rate", slash + 1, &ms, NULL) != WD_OK || ms > UINT32_MAX)
+        wd_tokctl_misuse(state, "--rate %s: such as 100/1m", text);
+    memcpy(calls, text, (size_t)(slash - text));
+    warded__v1__token_rate__init(&args->rate);
+    args->rate.calls = (uint32_t)wd_tokctl_number(state, "--rate", calls, 1, 1000000);
+    args->rate.per_ms = (uint32_t)ms;
+    args->ask.rate = &args->rate;
+}
+
+static error_t parse_limit(int key, const char *value, arguments *args,
+                           struct argp_state *state)
+{
+    switch (key) {
+    case OPTION_USES:
+        args->ask.max_uses =
+            wd_tokctl_number(state, "--uses", value, 1, UINT64_C(1) << 40);
+        return 0;
+    case OPTION_CONCURRENCY:
+        args->ask.concurrency =
+            (uint32_t)wd_tokctl_number(state, "--concurrency", value, 1, 4096);
+        return 0;
+    case OPTION_RATE:
+        take_rate(args, value, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static error_t parse_name(const char *name, arguments *args, struct argp_state *state)
-{
-    if (args->spec.name != NULL)
-        wd_tokctl_misuse(state, "one NAME, not also \"%s\"", name);
-    args->spec.name = name;
-    return 0;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = args->ctl;
-        return 0;
-    case 's':
-        add_scope(args, value, state);
-        return 0;
-    case 'b':
-        args->spec.bind = value;
-        return 0;
-    case OPTION_UNBOUND:
-        args->spec.allow_unbound = true;
-        return 0;
-    case OPTION_ADMIN:
-        args->spec.kind = WD_TOKEN_ADMIN;
-        return 0;
-    case ARGP_KEY_ARG:
-        return parse_name(value, args, state);
-    case ARGP_KEY_NO_ARGS:
+    char **text = text_place(args, key);
+    const char **later = later_place(args, key);
+    if (text != NULL)
+        *text = value;
+    else if (later != NULL)
+        *later = value;
+    else if (key == 's' && args->ask.n_scopes < WD_SCOPES_COUNT)
+        args->scopes[args->ask.n_scopes++] = value;
+    else if (key == 's')
+        wd_tokctl_misuse(state, "more than %u scopes", WD_SCOPES_COUNT);
+    else if (key == OPTION_UNBOUND)
+        args->ask.allow_unbound = true;
+    else if (key == OPTION_ADMIN)
+        args->ask.kind = wd_sent_text("admin");
+    else if (key == ARGP_KEY_ARG && args->ask.name[0] != '\0')
+        wd_tokctl_misuse(state, "one NAME, not also \"%s\"", value);
+    else if (key == ARGP_KEY_ARG)
+        args->ask.name = value;
+    else if (key == ARGP_KEY_NO_ARGS)
         wd_tokctl_misuse(state, "a NAME is missing");
-    default:
-        return parse_text(key, value, args);
+    else
+        return parse_limit(key, value, args, state);
+    return 0;
+}
+
+static wd_status read_spans(arguments *args, wd_error *err)
+{
+    const struct {
+        const char *option, *text;
+        uint64_t *ret_ms;
+    } spans[] = {
+        {"--ttl", args->ttl, &args->ask.ttl_ms},
+        {"--idle", args->idle, &args->ask.idle_ms},
+        {"--renewable", args->renewable, &args->ask.renewable_ms},
+        {"--wrap", args->wrap, &args->ask.wrap_ttl_ms},
+    };
+    int64_t ms = 0;
+    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
+        if (spans[i].text == NULL)
+            continue;
+        WD_TRY(wd_span_parse(spans[i].option, spans[i].text, &ms, err));
+        *spans[i].ret_ms = (uint64_t)ms;
     }
+    if (args->not_before == NULL)
+        return WD_OK;
+    WD_TRY(wd_time_parse("--not-before", args->not_before,
+                         wd_clock_wall_ms(wd_clock_system()), &ms, err));
+    args->ask.not_before_ms = (uint64_t)ms;
+    return WD_OK;
 }
 
 static wd_status settle(arguments *args, wd_error *err)
 {
-    wd_token_spec *spec = &args->spec;
-    int64_t now = wd_clock_wall_ms(wd_clock_system());
-    spec->scopes = args->scopes;
-    if (args->ttl != NULL)
-        WD_TRY(wd_span_parse("--ttl", args->ttl, &spec->ttl_ms, err));
-    if (args->not_before != NULL)
-        WD_TRY(wd_time_parse("--not-before", args->not_before, now,
-                             &spec->not_before_ms, err));
-    if (spec->bind != NULL && spec->allow_unbound)
+    const bool offline = args->ctl->db != NULL || args->ctl->home != NULL;
+    args->ask.scopes = args->scopes;
+    WD_TRY(read_spans(args, err));
+    if (args->ask.bind[0] != '\0' && args->ask.allow_unbound)
         return wd_fail(err, WD_INVALID_ARGUMENT, "--bind or --unbound, not both");
-    if (spec->allow_unbound)
-        spec->bind = "unbound";
-    if (spec->bind == NULL)
+    if (args->ask.allow_unbound)
+        args->ask.bind = wd_sent_text("unbound");
+    if (offline && args->ask.bind[0] == '\0')
         return wd_fail(
             err, WD_INVALID_ARGUMENT,
             "--bind uri:spiffe://... says whose certificate must come with it");
-    if (spec->kind == WD_TOKEN_ADMIN && args->out == NULL && isatty(STDOUT_FILENO) == 0)
-        return wd_fail(
-            err, WD_INVALID_ARGUMENT,
-            "the secret of an admin token goes to a terminal or to --out FILE, "
-            "not into a pipe");
     return WD_OK;
 }
 
-/* Before the token is made: a secret that has nowhere to go must not exist. */
-static wd_status open_out(const char *path, int *ret_fd, wd_error *err)
+static int run(wd_tokctl *ctl, int argc, char **argv)
 {
-    if (path == NULL)
-        return WD_OK;
-    *ret_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (*ret_fd < 0)
-        return wd_fail(err,
-                       errno == EEXIST ? WD_FAILED_PRECONDITION : WD_PERMISSION_DENIED,
-                       "--out %s: %s", path, strerrordesc_np(errno));
-    return WD_OK;
-}
-
-static wd_status write_out(const char *path, int fd, const wd_token_text *text,
-                           wd_error *err)
-{
-    if (fd < 0)
-        return WD_OK;
-    if (write(fd, text->chars, WD_TOKEN_CHARS) != (ssize_t)WD_TOKEN_CHARS ||
-        write(fd, "\n", 1) != 1 || fsync(fd) != 0)
-        return wd_fail(err, WD_UNAVAILABLE,
-                       "the token was made, but --out %s could not be written (%s): "
-                       "revoke it",
-                       path, strerrordesc_np(errno));
-    return WD_OK;
-}
-
-static bool print(const arguments *args, const wd_token_issued *issued)
-{
-    const char *secret = args->out == NULL ? issued->text.chars : NULL;
-    if (args->ctl->format == WD_FORMAT_TABLE)
-        return secret == NULL || (puts(secret) >= 0 && fflush(stdout) == 0);
-    json_t *view = wd_token_view(issued->token, issued->token->created_ms);
-    if (secret != NULL)
-        (void)json_object_set_new(view, "token", json_string(secret));
-    return wd_output_one(args->ctl->format, wd_token_members, view);
-}
-
-static wd_status issue(const arguments *args, int fd, wd_token_issued *issued,
-                       wd_error *err)
-{
-    WD_AUTO(wd_store) *store = NULL;
-    char principal[32];
-    wd_tokctl_principal(principal, sizeof(principal));
-    WD_TRY(wd_tokctl_open(args->ctl, &store, err));
-    WD_TRY(wd_tokens_issue_now(store, &args->spec, principal, issued, err));
-    return write_out(args->out, fd, &issued->text, err);
-}
-
-int wd_tokctl_issue(wd_tokctl *ctl, int argc, char **argv)
-{
-    const wd_tokctl_args shape = {options, parse, "NAME", doc, NULL};
     arguments args = {.ctl = ctl};
-    WD_AUTO_ISSUED issued = {0};
-    WD_AUTO_FD int fd = -1;
     wd_error err = {0};
-    wd_tokctl_parse(&shape, argc, argv, &args);
+    warded__v1__issue_request__init(&args.ask);
+    wd_tokctl_parse(&wd_verb_issue, argc, argv, &args);
     if (settle(&args, &err) != WD_OK)
         wd_tokctl_usage(ctl, &err);
-    if (open_out(args.out, &fd, &err) != WD_OK)
-        return wd_tokctl_fail(ctl, &err);
-    if (issue(&args, fd, &issued, &err) != WD_OK) {
-        if (fd >= 0 && issued.token == NULL)
-            (void)unlink(args.out);
-        return wd_tokctl_fail(ctl, &err);
-    }
-    (void)fprintf(stderr, "id: %s\n", issued.token->id);
-    return print(&args, &issued) ? WD_EXIT_OK : WD_EXIT_FAILED;
+    const wd_issuing issuing = {
+        .path = WD_TOKEN_METHOD(Issue),
+        .request = &args.ask.base,
+        .read = wd_issued_of_issue,
+        .out = args.out,
+        .admin = args.ask.kind[0] != '\0' && args.ask.wrap_ttl_ms == 0,
+    };
+    return wd_issuing_run(ctl, &issuing);
 }
+
+const wd_verb wd_verb_issue = {
+    .name = "issue",
+    .alias = "create",
+    .help = "make a token; its secret is told once",
+    .args = "NAME",
+    .doc = doc,
+    .options = options,
+    .parser = parse,
+    .flags = WD_VERB_OFFLINE,
+    .run = run,
+};

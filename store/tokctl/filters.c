@@ -11,11 +11,21 @@ enum option_key {
     OPTION_UNTIL,
     OPTION_EVENT,
     OPTION_OUTCOME,
+    OPTION_CODE,
+    OPTION_REASON,
     OPTION_PRINCIPAL,
+    OPTION_PEER,
     OPTION_TOKEN,
+    OPTION_FAMILY,
+    OPTION_OWNER,
     OPTION_METHOD,
-    OPTION_CALL,
+    OPTION_POOL,
+    OPTION_SESSION,
+    OPTION_EPISODE,
     OPTION_TRAJECTORY,
+    OPTION_CALL,
+    OPTION_TRACE,
+    OPTION_TOOL,
 };
 
 static const struct argp_option options[] = {
@@ -24,36 +34,60 @@ static const struct argp_option options[] = {
     {"until", OPTION_UNTIL, "TIME", 0, "Older than this", 0},
     {"event", OPTION_EVENT, "GLOB", 0, "Such as call.end or token.*", 0},
     {"outcome", OPTION_OUTCOME, "WORD", 0, "ok, refused or failed", 0},
+    {"code", OPTION_CODE, "N,...", 0, "One of these codes, gRPC's numbers", 0},
+    {"reason", OPTION_REASON, "NAME", 0, "Such as TOKEN_EXPIRED", 0},
     {"principal", OPTION_PRINCIPAL, "URI", 0, "Whose certificate it was", 0},
+    {"peer", OPTION_PEER, "GLOB", 0, "By URI, address or certificate's digest", 0},
     {"token", OPTION_TOKEN, "ID", 0, "With this token", 0},
+    {"family", OPTION_FAMILY, "ID", 0, "With any generation of this token", 0},
+    {"owner", OPTION_OWNER, "NAME", 0, "With a token of this owner", 0},
     {"method", OPTION_METHOD, "PATH", 0, "Such as /warded.v1.Token/Issue", 0},
-    {"call", OPTION_CALL, "UUID", 0, "One call, begin and end", 0},
+    {"pool", OPTION_POOL, "NAME", 0, "Of the gate", 0},
+    {"session", OPTION_SESSION, "ID", 0, "One session", 0},
+    {"episode", OPTION_EPISODE, "ID", 0, "One episode", 0},
     {"trajectory", OPTION_TRAJECTORY, "ID", 0, "One trajectory", 0},
+    {"call", OPTION_CALL, "UUID", 0, "One call, begin and end", 0},
+    {"trace", OPTION_TRACE, "ID", 0, "One trace, 32 digits", 0},
+    {"tool", OPTION_TOOL, "NAME", 0, "With this tool", 0},
     {0},
 };
 
-/* Where the option's value goes, or NULL when it is none of ours. */
-static const char **place_of(wd_filters *filters, int key)
+/* Whose value is sent as it is. */
+static char **sent_place(Warded__V1__AuditFilter *filter, int key)
 {
     switch (key) {
-    case OPTION_SINCE:
-        return &filters->since;
-    case OPTION_UNTIL:
-        return &filters->until;
     case OPTION_EVENT:
-        return &filters->filter.event;
+        return &filter->event;
     case OPTION_OUTCOME:
-        return &filters->filter.outcome;
+        return &filter->outcome;
+    case OPTION_REASON:
+        return &filter->reason;
     case OPTION_PRINCIPAL:
-        return &filters->filter.principal;
+        return &filter->principal;
+    case OPTION_PEER:
+        return &filter->peer;
     case OPTION_TOKEN:
-        return &filters->filter.token_id;
+        return &filter->token_id;
+    case OPTION_FAMILY:
+        return &filter->family;
+    case OPTION_OWNER:
+        return &filter->owner;
     case OPTION_METHOD:
-        return &filters->filter.method;
-    case OPTION_CALL:
-        return &filters->filter.call_id;
+        return &filter->method;
+    case OPTION_POOL:
+        return &filter->pool;
+    case OPTION_SESSION:
+        return &filter->session_id;
+    case OPTION_EPISODE:
+        return &filter->episode_id;
     case OPTION_TRAJECTORY:
-        return &filters->filter.trajectory_id;
+        return &filter->trajectory_id;
+    case OPTION_CALL:
+        return &filter->call_id;
+    case OPTION_TRACE:
+        return &filter->trace_id;
+    case OPTION_TOOL:
+        return &filter->tool;
     default:
         return NULL;
     }
@@ -62,33 +96,57 @@ static const char **place_of(wd_filters *filters, int key)
 /* argp's signature. NOLINTNEXTLINE(readability-non-const-parameter) */
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    const char **place = place_of(state->input, key);
-    if (place == NULL)
+    wd_filters *filters = state->input;
+    char **place = sent_place(&filters->filter, key);
+    if (place != NULL)
+        *place = value;
+    else if (key == OPTION_SINCE)
+        filters->since = value;
+    else if (key == OPTION_UNTIL)
+        filters->until = value;
+    else if (key == OPTION_CODE)
+        filters->code = value;
+    else
         return ARGP_ERR_UNKNOWN;
-    *place = value;
     return 0;
 }
 
 const struct argp wd_filters_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
 
-wd_status wd_filters_settle(wd_filters *filters, wd_error *err)
+void wd_filters_init(wd_filters *filters)
 {
-    int64_t now = wd_clock_wall_ms(wd_clock_system());
-    wd_audit_filter *filter = &filters->filter;
-    if (filters->since != NULL)
-        WD_TRY(wd_time_parse("--since", filters->since, now, &filter->since_ms, err));
-    if (filters->until != NULL)
-        WD_TRY(wd_time_parse("--until", filters->until, now, &filter->until_ms, err));
+    *filters = (wd_filters){.since = NULL};
+    warded__v1__audit_filter__init(&filters->filter);
+}
+
+static wd_status read_codes(wd_filters *filters, wd_error *err)
+{
+    const char *at = filters->code;
+    while (at != NULL) {
+        size_t digits = strspn(at, "0123456789");
+        unsigned long code = digits > 0 && digits < 3 ? strtoul(at, NULL, 10) : 99;
+        if (code > 16 || filters->filter.n_codes == WD_FILTERS_CODES ||
+            (at[digits] != '\0' && at[digits] != ','))
+            return wd_fail(err, WD_INVALID_ARGUMENT, "--code %.40s: numbers of 0 to 16",
+                           filters->code);
+        filters->codes[filters->filter.n_codes++] = (uint32_t)code;
+        at = at[digits] == ',' ? at + digits + 1 : NULL;
+    }
+    filters->filter.codes = filters->codes;
     return WD_OK;
 }
 
-uint64_t wd_filters_number(struct argp_state *state, const char *option,
-                           const char *text, uint64_t least, uint64_t most)
+wd_status wd_filters_settle(wd_filters *filters, wd_error *err)
 {
-    size_t digits = strspn(text, "0123456789");
-    uint64_t number = digits < 19 ? strtoull(text, NULL, 10) : UINT64_MAX;
-    if (digits == 0 || text[digits] != '\0' || number < least || number > most)
-        wd_tokctl_misuse(state, "%s %s: a whole number of %llu to %llu", option, text,
-                         (unsigned long long)least, (unsigned long long)most);
-    return number;
+    int64_t now = wd_clock_wall_ms(wd_clock_system());
+    int64_t ms = 0;
+    if (filters->since != NULL) {
+        WD_TRY(wd_time_parse("--since", filters->since, now, &ms, err));
+        filters->filter.since_ms = (uint64_t)ms;
+    }
+    if (filters->until != NULL) {
+        WD_TRY(wd_time_parse("--until", filters->until, now, &ms, err));
+        filters->filter.until_ms = (uint64_t)ms;
+    }
+    return read_codes(filters, err);
 }

@@ -1,26 +1,26 @@
-/* filters.h - the options that choose rows of the trail, for query and tail alike.
+/* filters.h - the options that choose rows of the trail, for all verbs that read it.
  *
  * Threads: one.  Owns: nothing; values are argv's. */
 #ifndef WD_TOKCTL_FILTERS_H
 #define WD_TOKCTL_FILTERS_H
 
-#include "store/audit.h"
 #include "store/tokctl/tokctl.h"
+#include "warded/v1/audit.pb-c.h"
+
+#define WD_FILTERS_CODES 17U
 
 typedef struct wd_filters {
-    wd_audit_filter filter;
-    const char *since;
-    const char *until;
+    Warded__V1__AuditFilter filter;
+    uint32_t codes[WD_FILTERS_CODES];
+    const char *since, *until, *code;
 } wd_filters;
 
-/* A child of the verb's argp; its input is the wd_filters. */
+void wd_filters_init(wd_filters *filters);
+
+/* A verb's `more`; its input is the wd_filters. */
 extern const struct argp wd_filters_argp;
 
-/* The times, read against the clock. Errors: INVALID_ARGUMENT */
+/* The times, read against the clock, and the codes. Errors: INVALID_ARGUMENT */
 WD_MUST_USE wd_status wd_filters_settle(wd_filters *filters, wd_error *err);
-
-/* A whole number of least..most; anything else ends the program with exit status 2. */
-uint64_t wd_filters_number(struct argp_state *state, const char *option,
-                           const char *text, uint64_t least, uint64_t most);
 
 #endif

@@ -3,152 +3,65 @@
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "proto/c/utf8.h"
-#include "store/tokctl/times.h"
+#include "store/tokctl/cell.h"
 
 struct wd_output {
-    wd_format format;
+    const wd_tokctl *ctl;
     const wd_column *columns;
-    struct libscols_table *table; /* TABLE only */
+    struct libscols_table *table; /* of a table only */
     size_t n_records;
-    bool failed;
+    bool failed, has_field; /* has_field: some record had the member of --field */
 };
 
-/* --- text ------------------------------------------------------------------------- */
-
-json_t *wd_output_text(const char *text)
+static bool is_table(const wd_tokctl *ctl)
 {
-    const char *plain = text != NULL ? text : "";
-    json_t *string = json_string(plain);
-    if (string != NULL)
-        return string;
-    WD_AUTO_BUFFER mended = WD_BUFFER_INIT;
-    if (!wd_utf8_append_lossy(&mended,
-                              (wd_span){(const uint8_t *)plain, strlen(plain)}))
-        return NULL;
-    return json_stringn((const char *)mended.data, mended.size);
+    return ctl->field == NULL &&
+           (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE);
 }
 
-/* Code point of the two- or three-byte sequence at `text`, 0 for any other. */
-static unsigned code_point(const unsigned char *text)
+static bool is_shown(const wd_tokctl *ctl, const wd_column *column)
 {
-    if ((text[0] & 0xe0) == 0xc0 && text[1] != 0)
-        return (text[0] & 0x1fU) << 6 | (text[1] & 0x3fU);
-    if ((text[0] & 0xf0) == 0xe0 && text[1] != 0 && text[2] != 0)
-        return (text[0] & 0x0fU) << 12 | (text[1] & 0x3fU) << 6 | (text[2] & 0x3fU);
-    return 0;
-}
-
-static bool is_unsafe(unsigned point)
-{
-    return (point >= 0x80 && point < 0xa0) || point == 0x061c ||
-           (point >= 0x200b && point <= 0x200f) ||
-           (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
-}
-
-static void escape_control(FILE *out, unsigned char c)
-{
-    if (c == '\n')
-        (void)fputs("\\n", out);
-    else if (c == '\t')
-        (void)fputs("\\t", out);
-    else
-        (void)fprintf(out, "\\x%02x", c);
-}
-
-/* Writes what stands at `text`; how many bytes that was. */
-static size_t escape_next(FILE *out, const unsigned char *text)
-{
-    unsigned point = code_point(text);
-    if (text[0] < 0x20 || text[0] == 0x7f) {
-        escape_control(out, text[0]);
-        return 1;
-    }
-    if (point != 0 && is_unsafe(point)) {
-        (void)fprintf(out, "\\u%04x", point);
-        return point < 0x800 ? 2 : 3;
-    }
-    (void)fputc(text[0], out);
-    return 1;
-}
-
-char *wd_output_escape(const char *text)
-{
-    char *escaped = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&escaped, &size);
-    if (out == NULL)
-        return NULL;
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != '\0')
-        at += escape_next(out, at);
-    if (fclose(out) != 0) {
-        free(escaped);
-        return NULL;
-    }
-    return escaped;
-}
-
-static void write_array(FILE *out, const json_t *array)
-{
-    for (size_t i = 0; i < json_array_size(array); i++)
-        (void)fprintf(out, "%s%s", i > 0 ? " " : "",
-                      json_string_value(json_array_get(array, i)));
-}
-
-/* What of an identity or a path tells one row from the next. */
-static const char *short_form(const char *text, wd_column_kind kind)
-{
-    const char *owner = kind == WD_COLUMN_WHO ? strstr(text, "/owner/") : NULL;
-    const char *dot = kind == WD_COLUMN_METHOD ? strrchr(text, '.') : NULL;
-
-    if (owner != NULL)
-        return owner + strlen("/owner/");
-    return dot != NULL ? dot + 1 : text;
-}
-
-static void write_value(FILE *out, const json_t *value, wd_column_kind kind)
-{
-    char time[WD_TIME_TEXT_BYTES];
-    if (kind == WD_COLUMN_TIME) {
-        wd_time_format(json_integer_value(value), time);
-        (void)fputs(time, out);
-    } else if (json_is_string(value)) {
-        (void)fputs(short_form(json_string_value(value), kind), out);
-    } else if (json_is_integer(value)) {
-        (void)fprintf(out, "%lld", (long long)json_integer_value(value));
-    } else if (json_is_boolean(value)) {
-        (void)fputs(json_is_true(value) ? "yes" : "no", out);
-    } else {
-        write_array(out, value);
-    }
-}
-
-/* The member as a table shows it. From malloc; NULL without memory. */
-static char *cell_text(const json_t *record, const wd_column *column)
-{
-    WD_AUTO(wd_text) *plain = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&plain, &size);
-    if (out == NULL)
-        return NULL;
-    write_value(out, json_object_get(record, column->member), column->kind);
-    if (fclose(out) != 0)
-        return NULL;
-    return wd_output_escape(size > 0 ? plain : "-");
+    return !column->wide || ctl->format != WD_FORMAT_TABLE;
 }
 
 /* --- a table ---------------------------------------------------------------------- */
+
+static bool may_colour(void)
+{
+    /* NOLINTBEGIN(concurrency-mt-unsafe): read only */
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    /* NOLINTEND(concurrency-mt-unsafe) */
+    return isatty(STDOUT_FILENO) != 0 && (no == NULL || no[0] == '\0') &&
+           (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static const char *colour_of(const char *word)
+{
+    static const char *const good[] = {"active", "ok", "yes", "serving"};
+    static const char *const bad[] = {"revoked", "refused", "failed", "no", "orphaned"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (strcmp(good[i], word) == 0)
+            return "\033[32m";
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (strcmp(bad[i], word) == 0)
+            return "\033[31m";
+    return "\033[33m";
+}
 
 static bool start_table(wd_output *out)
 {
     out->table = scols_new_table();
     if (out->table == NULL)
         return false;
+    (void)scols_table_enable_noheadings(out->table, out->ctl->no_headers);
+    (void)scols_table_enable_colors(out->table, may_colour());
     for (const wd_column *column = out->columns; column->title != NULL; column++) {
-        if (scols_table_new_column(out->table, column->title, 0, 0) == NULL)
+        const int flags = column->kind == WD_COLUMN_LONG ? SCOLS_FL_TRUNC : 0;
+        if (is_shown(out->ctl, column) &&
+            scols_table_new_column(out->table, column->title, 0, flags) == NULL)
             return false;
     }
     return true;
@@ -157,12 +70,55 @@ static bool start_table(wd_output *out)
 static bool add_line(wd_output *out, const json_t *record)
 {
     struct libscols_line *line = scols_table_new_line(out->table, NULL);
-    for (size_t i = 0; line != NULL && out->columns[i].title != NULL; i++) {
-        char *text = cell_text(record, &out->columns[i]);
-        if (text == NULL || scols_line_refer_data(line, i, text) != 0)
+    size_t at = 0;
+    for (const wd_column *c = out->columns; line != NULL && c->title != NULL; c++) {
+        if (!is_shown(out->ctl, c))
+            continue;
+        char *text = wd_cell_shown(record, c);
+        if (text == NULL || scols_line_refer_data(line, at, text) != 0)
             return false;
+        if (c->kind == WD_COLUMN_STATE)
+            (void)scols_cell_set_color(scols_line_get_cell(line, at), colour_of(text));
+        at++;
     }
     return line != NULL;
+}
+
+/* --- CSV ---------------------------------------------------------------------------- */
+
+static void put_csv(const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fputs(text, stdout);
+        return;
+    }
+    (void)fputc('"', stdout);
+    for (; *text != '\0'; text++) {
+        (void)fputs(*text == '"' ? "\"" : "", stdout);
+        (void)fputc(*text, stdout);
+    }
+    (void)fputc('"', stdout);
+}
+
+static void csv_titles(const wd_column *columns)
+{
+    for (const wd_column *column = columns; column->title != NULL; column++) {
+        (void)fputs(column == columns ? "" : ",", stdout);
+        put_csv(column->member);
+    }
+    (void)fputs("\r\n", stdout);
+}
+
+static bool csv_line(const wd_column *columns, const json_t *record)
+{
+    for (const wd_column *column = columns; column->title != NULL; column++) {
+        WD_AUTO(wd_text) *text = wd_cell_plain(wd_cell_member(record, column->member));
+        if (text == NULL)
+            return false;
+        (void)fputs(column == columns ? "" : ",", stdout);
+        put_csv(text);
+    }
+    return fputs("\r\n", stdout) >= 0;
 }
 
 /* --- any form --------------------------------------------------------------------- */
@@ -183,43 +139,87 @@ static bool print_line(const json_t *record)
     return print_json(record, JSON_COMPACT) && fputc('\n', stdout) != EOF;
 }
 
-wd_output *wd_output_new(wd_format format, const wd_column *columns)
+/* The value alone, on a line that it can't break out of. */
+static bool print_value(const json_t *value)
+{
+    WD_AUTO(wd_text) *plain = wd_cell_plain(value);
+    WD_AUTO(wd_text) *line = plain != NULL ? wd_output_escape(plain) : NULL;
+    return line != NULL && puts(line) >= 0;
+}
+
+static bool print_field(wd_output *out, const json_t *record)
+{
+    const json_t *value = wd_cell_member(record, out->ctl->field);
+    if (value == NULL)
+        return true;
+    out->has_field = true;
+    return print_value(value);
+}
+
+wd_output *wd_output_new(const wd_tokctl *ctl, const wd_column *columns)
 {
     wd_output *out = calloc(1, sizeof(*out));
     if (out == NULL)
         return NULL;
-    out->format = format;
+    out->ctl = ctl;
     out->columns = columns;
-    out->failed = format == WD_FORMAT_TABLE && !start_table(out);
+    out->failed = is_table(ctl) && !start_table(out);
+    if (ctl->field == NULL && ctl->format == WD_FORMAT_CSV && !ctl->no_headers)
+        csv_titles(columns);
     return out;
+}
+
+static bool add(wd_output *out, const json_t *record)
+{
+    if (out->ctl->field != NULL)
+        return print_field(out, record);
+    switch (out->ctl->format) {
+    case WD_FORMAT_TABLE:
+    case WD_FORMAT_WIDE:
+        return add_line(out, record);
+    case WD_FORMAT_JSON:
+        return print_element(out, record);
+    case WD_FORMAT_CSV:
+        return csv_line(out->columns, record);
+    case WD_FORMAT_NAME:
+        return print_value(wd_cell_member(record, out->columns[0].member));
+    case WD_FORMAT_JSONL:
+        break;
+    }
+    return print_line(record);
 }
 
 void wd_output_add(wd_output *out, json_t *record)
 {
-    bool ok = record != NULL;
-    if (ok && out->format == WD_FORMAT_TABLE)
-        ok = add_line(out, record);
-    else if (ok && out->format == WD_FORMAT_JSON)
-        ok = print_element(out, record);
-    else if (ok)
-        ok = print_line(record);
+    bool ok = record != NULL && add(out, record);
     out->failed = out->failed || !ok;
     out->n_records++;
     json_decref(record);
 }
 
-bool wd_output_end(wd_output *out)
+static bool end_output(const wd_output *out)
 {
-    if (out->format == WD_FORMAT_TABLE && !out->failed)
-        out->failed = scols_print_table(out->table) != 0;
-    if (out->format == WD_FORMAT_JSON)
+    bool failed = out->failed;
+    if (is_table(out->ctl) && out->table != NULL && !failed)
+        failed = scols_print_table(out->table) != 0;
+    if (out->ctl->field == NULL && out->ctl->format == WD_FORMAT_JSON &&
+        out->columns != NULL)
         (void)fputs(out->n_records > 0 ? "\n]\n" : "[]\n", stdout);
     if (fflush(stdout) != 0 || ferror(stdout) != 0)
-        out->failed = true;
-    if (out->failed)
-        (void)fprintf(stderr,
-                      "tokctl: could not write everything to standard output\n");
-    return !out->failed;
+        failed = true;
+    if (failed)
+        (void)fprintf(stderr, "tokctl: could not write all of it to standard output\n");
+    if (!failed && out->ctl->field != NULL && out->n_records > 0 && !out->has_field) {
+        (void)fprintf(stderr, "%s: --field %s: there is no such member; see -o json\n",
+                      out->ctl->verb, out->ctl->field);
+        return false;
+    }
+    return !failed;
+}
+
+bool wd_output_end(wd_output *out)
+{
+    return end_output(out);
 }
 
 void wd_output_free(wd_output *out)
@@ -230,25 +230,34 @@ void wd_output_free(wd_output *out)
     free(out);
 }
 
+/* --- one by itself ------------------------------------------------------------------ */
+
 static bool print_members(const wd_column *members, const json_t *record)
 {
     for (const wd_column *member = members; member->title != NULL; member++) {
-        WD_AUTO(wd_text) *text = cell_text(record, member);
+        WD_AUTO(wd_text) *text = wd_cell_shown(record, member);
         if (text == NULL || printf("%-16s %s\n", member->title, text) < 0)
             return false;
     }
     return true;
 }
 
-bool wd_output_one(wd_format format, const wd_column *members, json_t *record)
+bool wd_output_one(const wd_tokctl *ctl, const wd_column *members, json_t *record)
 {
-    bool ok = record != NULL;
-    if (ok && format == WD_FORMAT_TABLE)
-        ok = print_members(members, record);
-    else if (ok && format == WD_FORMAT_JSON)
-        ok = print_json(record, JSON_INDENT(2)) && fputc('\n', stdout) != EOF;
-    else if (ok)
-        ok = print_line(record);
+    wd_output out = {.ctl = ctl, .n_records = 1};
+    if (record == NULL)
+        out.failed = true;
+    else if (is_table(ctl))
+        out.failed = !print_members(members, record);
+    else if (ctl->field == NULL && ctl->format == WD_FORMAT_JSON)
+        out.failed = !print_json(record, JSON_INDENT(2)) || fputc('\n', stdout) == EOF;
+    else {
+        if (ctl->field == NULL && ctl->format == WD_FORMAT_CSV && !ctl->no_headers)
+            csv_titles(members);
+        out.columns = members;
+        out.failed = !add(&out, record);
+        out.columns = NULL;
+    }
     json_decref(record);
-    return ok && fflush(stdout) == 0;
+    return end_output(&out);
 }

@@ -87,3 +87,16 @@ void wd_time_format(int64_t ms, char ret_text[WD_TIME_TEXT_BYTES])
     }
     (void)snprintf(ret_text, WD_TIME_TEXT_BYTES, "%s.%03dZ", text, (int)(ms % 1000));
 }
+
+void wd_span_format(int64_t ms, char ret_text[WD_TIME_TEXT_BYTES])
+{
+    size_t unit = 0;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ms >= units[i].ms && ms % units[i].ms == 0)
+            unit = i;
+    if (ms < 1000 || ms % 1000 != 0)
+        (void)snprintf(ret_text, WD_TIME_TEXT_BYTES, "%" PRId64 "ms", ms);
+    else
+        (void)snprintf(ret_text, WD_TIME_TEXT_BYTES, "%" PRId64 "%c",
+                       ms / units[unit].ms, units[unit].letter);
+}

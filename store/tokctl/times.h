@@ -25,4 +25,7 @@ WD_MUST_USE wd_status wd_time_parse(const char *option, const char *text,
 /* "2026-11-30T02:00:00.123Z"; "-" for 0, the number for what no calendar has. */
 void wd_time_format(int64_t ms, char ret_text[WD_TIME_TEXT_BYTES]);
 
+/* "90s", "1h": the largest unit that it is whole in; "250ms" below a second. */
+void wd_span_format(int64_t ms, char ret_text[WD_TIME_TEXT_BYTES]);
+
 #endif

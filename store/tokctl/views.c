@@ -1,139 +1,127 @@
 #include "store/tokctl/views.h"
 
-#include "proto/c/sha256.h"
+#define END {NULL, NULL, WD_COLUMN_TEXT, false}
 
 const wd_column wd_token_columns[] = {
-    {"ID", "id", WD_COLUMN_TEXT},
-    {"NAME", "name", WD_COLUMN_TEXT},
-    {"KIND", "kind", WD_COLUMN_TEXT},
-    {"OWNER", "owner", WD_COLUMN_TEXT},
-    {"STATE", "state", WD_COLUMN_TEXT},
-    {"SCOPES", "scopes", WD_COLUMN_TEXT},
-    {"EXPIRES", "expires_ms", WD_COLUMN_TIME},
-    {"LAST USED", "last_used_ms", WD_COLUMN_TIME},
-    {"BIND", "bind", WD_COLUMN_WHO},
-    {NULL, NULL, WD_COLUMN_TEXT},
+    {"ID", "id", WD_COLUMN_TEXT, false},
+    {"NAME", "name", WD_COLUMN_TEXT, false},
+    {"KIND", "kind", WD_COLUMN_TEXT, false},
+    {"OWNER", "owner", WD_COLUMN_TEXT, false},
+    {"STATE", "state", WD_COLUMN_STATE, false},
+    {"SCOPES", "scopes", WD_COLUMN_LONG, false},
+    {"EXPIRES", "expires_ms", WD_COLUMN_TIME, false},
+    {"LAST USED", "last_used_ms", WD_COLUMN_TIME, false},
+    {"USES", "uses", WD_COLUMN_COUNT, false},
+    {"FAMILY", "family", WD_COLUMN_TEXT, true},
+    {"GEN", "generation", WD_COLUMN_COUNT, true},
+    {"PARENT", "parent", WD_COLUMN_TEXT, true},
+    {"BIND", "bind", WD_COLUMN_WHO, true},
+    {"AUDIENCE", "audience", WD_COLUMN_TEXT, true},
+    {"CREATED", "created_ms", WD_COLUMN_TIME, true},
+    {"MAX USES", "max_uses", WD_COLUMN_COUNT, true},
+    {"LAST PEER", "last_peer", WD_COLUMN_WHO, true},
+    {"PURPOSE", "purpose", WD_COLUMN_LONG, true},
+    END,
 };
 
 const wd_column wd_token_members[] = {
-    {"id", "id", WD_COLUMN_TEXT},
-    {"kind", "kind", WD_COLUMN_TEXT},
-    {"name", "name", WD_COLUMN_TEXT},
-    {"owner", "owner", WD_COLUMN_TEXT},
-    {"purpose", "purpose", WD_COLUMN_TEXT},
-    {"audience", "audience", WD_COLUMN_TEXT},
-    {"scopes", "scopes", WD_COLUMN_TEXT},
-    {"bind", "bind", WD_COLUMN_TEXT},
-    {"state", "state", WD_COLUMN_TEXT},
-    {"created", "created_ms", WD_COLUMN_TIME},
-    {"not before", "not_before_ms", WD_COLUMN_TIME},
-    {"expires", "expires_ms", WD_COLUMN_TIME},
-    {"revoked", "revoked_ms", WD_COLUMN_TIME},
-    {"revoked because", "revoked_reason", WD_COLUMN_TEXT},
-    {"last used", "last_used_ms", WD_COLUMN_TIME},
-    {NULL, NULL, WD_COLUMN_TEXT},
+    {"id", "id", WD_COLUMN_TEXT, false},
+    {"kind", "kind", WD_COLUMN_TEXT, false},
+    {"name", "name", WD_COLUMN_TEXT, false},
+    {"owner", "owner", WD_COLUMN_TEXT, false},
+    {"purpose", "purpose", WD_COLUMN_TEXT, false},
+    {"audience", "audience", WD_COLUMN_TEXT, false},
+    {"scopes", "scopes", WD_COLUMN_TEXT, false},
+    {"bind", "bind", WD_COLUMN_TEXT, false},
+    {"state", "state", WD_COLUMN_STATE, false},
+    {"created", "created_ms", WD_COLUMN_TIME, false},
+    {"not before", "not_before_ms", WD_COLUMN_TIME, false},
+    {"expires", "expires_ms", WD_COLUMN_TIME, false},
+    {"renewable until", "renewable_until_ms", WD_COLUMN_TIME, false},
+    {"ends idle after", "idle_ms", WD_COLUMN_SPAN, false},
+    {"revoked", "revoked_ms", WD_COLUMN_TIME, false},
+    {"revoked because", "revoked_reason", WD_COLUMN_TEXT, false},
+    {"last used", "last_used_ms", WD_COLUMN_TIME, false},
+    {"last peer", "last_peer", WD_COLUMN_TEXT, false},
+    {"last address", "last_address", WD_COLUMN_TEXT, false},
+    {"family", "family", WD_COLUMN_TEXT, false},
+    {"generation", "generation", WD_COLUMN_COUNT, false},
+    {"retires", "retires_ms", WD_COLUMN_TIME, false},
+    {"successor", "successor", WD_COLUMN_TEXT, false},
+    {"parent", "parent", WD_COLUMN_TEXT, false},
+    {"uses", "uses", WD_COLUMN_TEXT, false},
+    {"max uses", "max_uses", WD_COLUMN_COUNT, false},
+    {"rate, calls", "rate.calls", WD_COLUMN_COUNT, false},
+    {"rate, in", "rate.per_ms", WD_COLUMN_SPAN, false},
+    {"most at once", "concurrency", WD_COLUMN_COUNT, false},
+    {"running now", "running", WD_COLUMN_TEXT, false},
+    {"wraps", "wraps", WD_COLUMN_TEXT, false},
+    {"unwrapped", "unwrapped", WD_COLUMN_TEXT, false},
+    END,
 };
 
 const wd_column wd_row_columns[] = {
-    {"SEQ", "seq", WD_COLUMN_TEXT},
-    {"TIME", "wall_ms", WD_COLUMN_TIME},
-    {"EVENT", "event", WD_COLUMN_TEXT},
-    {"OUTCOME", "outcome", WD_COLUMN_TEXT},
-    {"REASON", "reason", WD_COLUMN_TEXT},
-    {"WHO", "principal", WD_COLUMN_WHO},
-    {"TOKEN", "token_id", WD_COLUMN_TEXT},
-    {"METHOD", "method", WD_COLUMN_METHOD},
-    {"TRAJECTORY", "trajectory_id", WD_COLUMN_TEXT},
-    {"TOOL", "tool", WD_COLUMN_TEXT},
-    {"CALL", "call_id", WD_COLUMN_TEXT},
-    {"ITEM", "item", WD_COLUMN_TEXT},
-    {"DETAIL", "detail", WD_COLUMN_TEXT},
-    {NULL, NULL, WD_COLUMN_TEXT},
+    {"SEQ", "seq", WD_COLUMN_TEXT, false},
+    {"TIME", "wall_ms", WD_COLUMN_TIME, false},
+    {"EVENT", "event", WD_COLUMN_TEXT, false},
+    {"OUTCOME", "outcome", WD_COLUMN_STATE, false},
+    {"REASON", "reason", WD_COLUMN_TEXT, false},
+    {"WHO", "principal", WD_COLUMN_WHO, false},
+    {"TOKEN", "token_id", WD_COLUMN_TEXT, false},
+    {"METHOD", "method", WD_COLUMN_METHOD, false},
+    {"TRAJECTORY", "trajectory_id", WD_COLUMN_TEXT, false},
+    {"TOOL", "tool", WD_COLUMN_TEXT, false},
+    {"CALL", "call_id", WD_COLUMN_TEXT, false},
+    {"ITEM", "item", WD_COLUMN_TEXT, false},
+    {"OWNER", "owner", WD_COLUMN_TEXT, true},
+    {"FAMILY", "family", WD_COLUMN_TEXT, true},
+    {"POOL", "pool", WD_COLUMN_TEXT, true},
+    {"CODE", "code", WD_COLUMN_TEXT, true},
+    {"SCOPE", "scope", WD_COLUMN_TEXT, true},
+    {"ADDRESS", "peer_addr", WD_COLUMN_TEXT, true},
+    {"CERTIFICATE", "peer_cert", WD_COLUMN_TEXT, true},
+    {"SESSION", "session_id", WD_COLUMN_TEXT, true},
+    {"EPISODE", "episode_id", WD_COLUMN_TEXT, true},
+    {"TRACE", "trace_id", WD_COLUMN_TEXT, true},
+    {"US", "duration_us", WD_COLUMN_TEXT, true},
+    {"IN", "bytes_in", WD_COLUMN_TEXT, true},
+    {"OUT", "bytes_out", WD_COLUMN_TEXT, true},
+    {"DIGEST", "digest", WD_COLUMN_TEXT, true},
+    {"HASH", "hash", WD_COLUMN_TEXT, true},
+    {"DETAIL", "detail", WD_COLUMN_LONG, false},
+    END,
 };
 
-static void set_text(json_t *object, const char *member, const char *text)
-{
-    (void)json_object_set_new(object, member, wd_output_text(text));
-}
-
-static void set_number(json_t *object, const char *member, int64_t number)
-{
-    (void)json_object_set_new(object, member, json_integer(number));
-}
-
-json_t *wd_token_view(const wd_token *token, int64_t now_ms)
-{
-    json_t *view = json_object();
-    json_t *scopes = json_array();
-    for (size_t i = 0; i < token->n_scopes; i++)
-        (void)json_array_append_new(scopes, wd_output_text(token->scopes[i]));
-    set_text(view, "id", token->id);
-    set_text(view, "kind", wd_token_kind_name(token->kind));
-    set_text(view, "name", token->name);
-    set_text(view, "owner", token->owner);
-    set_text(view, "purpose", token->purpose);
-    set_text(view, "audience", token->audience);
-    (void)json_object_set_new(view, "scopes", scopes);
-    set_text(view, "bind", token->bind);
-    set_text(view, "state", wd_token_state_name(wd_token_state_at(token, now_ms)));
-    set_number(view, "created_ms", token->created_ms);
-    set_number(view, "not_before_ms", token->not_before_ms);
-    set_number(view, "expires_ms", wd_token_expires_ms(token));
-    set_number(view, "revoked_ms", wd_token_revoked_ms(token));
-    set_text(view, "revoked_reason", wd_token_revoked_reason(token));
-    set_number(view, "last_used_ms", wd_token_last_used_ms(token));
-    return view;
-}
-
-static void set_hash(json_t *object, const char *member,
-                     const uint8_t hash[WD_AUDIT_HASH_BYTES])
-{
-    char text[WD_SHA256_HEX_BYTES];
-    wd_hex((wd_span){hash, WD_AUDIT_HASH_BYTES}, text);
-    set_text(object, member, text);
-}
-
-static void set_names(json_t *view, const wd_audit_row *row)
-{
-    set_text(view, "reason", row->reason);
-    set_text(view, "principal", row->principal);
-    set_text(view, "token_id", row->token_id);
-    set_text(view, "peer_cert", row->peer_cert);
-    set_text(view, "peer_addr", row->peer_addr);
-    set_text(view, "method", row->method);
-    set_text(view, "scope", row->scope);
-    set_text(view, "trajectory_id", row->trajectory_id);
-    set_text(view, "session_id", row->session_id);
-    set_text(view, "episode_id", row->episode_id);
-    set_text(view, "call_id", row->call_id);
-    set_text(view, "trace_id", row->trace_id);
-}
-
-json_t *wd_row_view(const wd_audit_row *row)
-{
-    json_t *view = json_object();
-    set_number(view, "seq", (int64_t)row->seq);
-    set_text(view, "chain_id", row->chain_id);
-    set_number(view, "wall_ms", row->wall_ms);
-    set_number(view, "mono_ns", row->mono_ns);
-    set_text(view, "event", row->event);
-    set_text(view, "outcome", row->outcome);
-    set_number(view, "code", row->code);
-    set_names(view, row);
-    set_number(view, "duration_us", (int64_t)row->duration_us);
-    set_number(view, "bytes_in", (int64_t)row->bytes_in);
-    set_number(view, "bytes_out", (int64_t)row->bytes_out);
-    set_text(view, "digest", row->digest);
-    set_text(view, "detail", row->detail);
-    set_hash(view, "prev_hash", row->prev_hash);
-    set_hash(view, "hash", row->hash);
-    set_text(view, "tool", row->tool);
-    set_number(view, "item", row->item);
-    return view;
-}
-
-bool wd_row_print(void *arg, const wd_audit_row *row)
-{
-    wd_output_add(arg, wd_row_view(row));
-    return true;
-}
+const wd_column wd_row_members[] = {
+    {"seq", "seq", WD_COLUMN_TEXT, false},
+    {"time", "wall_ms", WD_COLUMN_TIME, false},
+    {"event", "event", WD_COLUMN_TEXT, false},
+    {"outcome", "outcome", WD_COLUMN_STATE, false},
+    {"code", "code", WD_COLUMN_TEXT, false},
+    {"reason", "reason", WD_COLUMN_TEXT, false},
+    {"who", "principal", WD_COLUMN_TEXT, false},
+    {"certificate", "peer_cert", WD_COLUMN_TEXT, false},
+    {"address", "peer_addr", WD_COLUMN_TEXT, false},
+    {"token", "token_id", WD_COLUMN_TEXT, false},
+    {"family", "family", WD_COLUMN_TEXT, false},
+    {"owner", "owner", WD_COLUMN_TEXT, false},
+    {"method", "method", WD_COLUMN_TEXT, false},
+    {"scope", "scope", WD_COLUMN_TEXT, false},
+    {"tool", "tool", WD_COLUMN_TEXT, false},
+    {"trajectory", "trajectory_id", WD_COLUMN_TEXT, false},
+    {"session", "session_id", WD_COLUMN_TEXT, false},
+    {"episode", "episode_id", WD_COLUMN_TEXT, false},
+    {"call", "call_id", WD_COLUMN_TEXT, false},
+    {"item", "item", WD_COLUMN_TEXT, false},
+    {"trace", "trace_id", WD_COLUMN_TEXT, false},
+    {"pool", "pool", WD_COLUMN_TEXT, false},
+    {"took, us", "duration_us", WD_COLUMN_TEXT, false},
+    {"bytes in", "bytes_in", WD_COLUMN_TEXT, false},
+    {"bytes out", "bytes_out", WD_COLUMN_TEXT, false},
+    {"digest", "digest", WD_COLUMN_TEXT, false},
+    {"detail", "detail", WD_COLUMN_TEXT, false},
+    {"chain", "chain_id", WD_COLUMN_TEXT, false},
+    {"prev hash", "prev_hash", WD_COLUMN_TEXT, false},
+    {"hash", "hash", WD_COLUMN_TEXT, false},
+    END,
+};

@@ -115,7 +115,7 @@ def test_issue_keeps_what_was_asked(store: Store) -> None:
         (("a", "--scope", "a:b", "--bind", "unbound"), "--unbound"),
         (("a", *WORDS, "--frob"), "unrecognized"),
         (("a\nb", *WORDS), "name"),
-        (("a", *WORDS, "-o", "xml"), "table, json or jsonl"),
+        (("a", *WORDS, "-o", "xml"), "table, wide, json, jsonl, csv or name"),
     ],
 )
 def test_issue_refuses_by_cause(
@@ -193,7 +193,8 @@ def test_revoke_takes_back_and_says_what_was_live(store: Store) -> None:
     second, _ = store.issue()
     store.tokctl("revoke", first)
     both = store.json("revoke", first, second, "--reason", "tidy")
-    assert both == [{"id": first, "was_live": False}, {"id": second, "was_live": True}]
+    assert (both["revoked"], both["already"]) == (1, 1)
+    assert both["ids"] == [second]
     assert store.json("show", first)["revoked_reason"] == ""  # the first one's stays
     assert store.json("show", second)["revoked_reason"] == "tidy"
 

@@ -149,9 +149,13 @@ def test_claim_08_verify_says_what_it_checked(store: Store, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("statement", "fault", "row"),
     [
-        ("UPDATE audit SET principal = 'spiffe://x/c' WHERE seq = 17", "changed", 17),
-        ("DELETE FROM audit WHERE seq = 17", "missing", 17),
-        ("DELETE FROM audit WHERE seq = 1", "missing", 1),
+        (
+            "UPDATE audit SET principal = 'spiffe://x/c' WHERE seq = 17",
+            "row_changed",
+            17,
+        ),
+        ("DELETE FROM audit WHERE seq = 17", "row_missing", 17),
+        ("DELETE FROM audit WHERE seq = 1", "row_missing", 1),
     ],
 )
 def test_claim_08_verify_names_the_first_bad_row(

@@ -95,8 +95,8 @@ def test_help_of_audit_lists_its_verbs(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("issue",), "TokenStub"),
-        (("revoke",), "TokenStub"),
+        (("issue",), "Offline (--db) the gate must not be running"),
+        (("revoke",), "Offline (--db) the gate must not be running"),
     ],
 )
 def test_help_of_what_a_gate_prevents_says_what_to_do(

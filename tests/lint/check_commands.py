@@ -30,8 +30,8 @@ PROGRAMS = {
         ("server/main.c", "server/cmd_*.c"),
     ),
     "tokctl": (
-        "store/tokctl/main.c",
-        re.compile(r'^    \{(NULL|"\w+"), "(\w+)", wd_tokctl_', re.M),
+        "store/tokctl/cmd_*.c",
+        re.compile(r'^    (?:\.group = "(\w+)",\n    )?\.name = "([\w-]+)",', re.M),
         ("store/tokctl/*.c",),
     ),
 }
@@ -42,10 +42,11 @@ SECOND = {("warded", "profile"): {"new"}}
 @cache
 def commands(program: str) -> frozenset[tuple[str, ...]]:
     """("init",), ("audit", "tail"), ..."""
-    path, line, _ = PROGRAMS[program]
-    found = set()
-    for group, name in line.findall(tree.read(path)):
-        found.add((group.strip('", '), name) if group.startswith('"') else (name,))
+    paths, line, _ = PROGRAMS[program]
+    found: set[tuple[str, ...]] = set()
+    for path in tree.files(paths):
+        for group, name in line.findall(tree.read(path)):
+            found.add((group, name) if group.strip(", NUL") else (name,))
     return frozenset(found)
 
 

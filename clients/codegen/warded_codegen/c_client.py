@@ -34,6 +34,36 @@ _SOURCE = """\
 #include "{base}.wdc.h"
 {parts}"""
 
+_TABLE_H = """
+{comment}WD_PUBLIC extern const wd_rpc_service {prefix}_rpc;
+"""
+
+_TABLE_C = """
+static const wd_rpc_method {prefix}_rpc_methods[] = {{
+{rows}}};
+
+const wd_rpc_service {prefix}_rpc = {{
+    .name = "{full}",
+    .help = {help},
+    .methods = {prefix}_rpc_methods,
+    .n_methods = sizeof({prefix}_rpc_methods) / sizeof({prefix}_rpc_methods[0]),
+}};
+"""
+
+_ROW = """\
+    {{
+        .path = "{path}",
+        .name = "{name}",
+        .scope = "{scope}",
+        .help = {help},
+        .mutates = {mutates},
+        .streams = {streams},
+        .max_timeout_ms = {max_timeout_ms}U,
+        .request = &{asked},
+        .reply = &{descriptor},
+    }},
+"""
+
 _CALL_H = """
 {comment}WD_PUBLIC const {reply} *{prefix}_call_{member}(
     wd_channel *channel, wd_rpc *rpc, const {request} *request);
@@ -55,10 +85,30 @@ def render(file: File) -> list[tuple[str, str]]:
         return []
     common = words_of(file, "WDC")
     base = common["base"]
-    calls = [_words(s, m) for s in file.services for m in s.methods if _unary(m)]
-    header = _HEADER.format(parts="".join(_CALL_H.format(**w) for w in calls), **common)
-    source = _SOURCE.format(parts="".join(_CALL_C.format(**w) for w in calls), **common)
+    header = _HEADER.format(parts="".join(map(_service_h, file.services)), **common)
+    source = _SOURCE.format(parts="".join(map(_service_c, file.services)), **common)
     return [(f"{base}.wdc.h", header), (f"{base}.wdc.c", source)]
+
+
+def _service_h(service: Service) -> str:
+    table = _TABLE_H.format(
+        prefix=names.prefix(service.full), comment=comment(service.comment, "")
+    )
+    calls = [_CALL_H.format(**_words(service, m)) for m in service.methods if _unary(m)]
+    return (table if service.methods else "") + "".join(calls)
+
+
+def _service_c(service: Service) -> str:
+    if not service.methods:
+        return ""
+    calls = [_CALL_C.format(**_words(service, m)) for m in service.methods if _unary(m)]
+    table = _TABLE_C.format(
+        prefix=names.prefix(service.full),
+        full=service.full,
+        help=_quoted(service.comment),
+        rows="".join(_ROW.format(**_words(service, m)) for m in service.methods),
+    )
+    return "".join(calls) + table
 
 
 def _unary(method: Method) -> bool:
@@ -66,12 +116,27 @@ def _unary(method: Method) -> bool:
 
 
 def _words(service: Service, method: Method) -> dict[str, str]:
+    rule = method.rule
+    assert rule is not None  # check.faults refused it
     return {
         "prefix": names.prefix(service.full),
         "member": names.snake(method.name),
+        "name": method.name,
         "path": method.path,
+        "scope": rule.scope,
+        "mutates": "true" if rule.mutates else "false",
+        "streams": "true" if method.server_streams else "false",
+        "max_timeout_ms": str(rule.max_timeout_ms),
         "request": names.protoc_c_type(method.request.full),
         "reply": names.protoc_c_type(method.reply.full),
+        "asked": names.protoc_c_descriptor(method.request.full),
         "descriptor": names.protoc_c_descriptor(method.reply.full),
         "comment": comment(method.comment, ""),
+        "help": _quoted(method.comment),
     }
+
+
+def _quoted(text: str) -> str:
+    """`text` as a C string: its words with one space between."""
+    plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{plain}"'

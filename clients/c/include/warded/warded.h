@@ -27,6 +27,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__cplusplus)
@@ -100,6 +101,24 @@ typedef struct wd_rpc {
     uint64_t now_ms;    /* the gate's clock then, Unix milliseconds; 0: no reply */
     void *memory;       /* the library's */
 } wd_rpc;
+
+/* What the generated code knows of a method, and of a service: for programs that learn
+ * only when they run what is to be called. `help` is the proto's own comment. */
+typedef struct wd_rpc_method {
+    const char *path; /* "/warded.v1.Token/Issue" */
+    const char *name; /* "Issue" */
+    const char *scope, *help;
+    bool mutates, streams;
+    uint32_t max_timeout_ms;
+    const ProtobufCMessageDescriptor *request, *reply;
+} wd_rpc_method;
+
+typedef struct wd_rpc_service {
+    const char *name; /* "warded.v1.Token" */
+    const char *help;
+    const wd_rpc_method *methods;
+    size_t n_methods;
+} wd_rpc_service;
 
 /* The call behind every generated stub: `path` is "/package.Service/Method". Returns the
  * reply, which lives until wd_rpc_done(rpc); NULL: rpc->failure says why. Blocks for at

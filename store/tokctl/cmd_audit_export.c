@@ -1,0 +1,206 @@
+/* tokctl audit export - rows in a format for others, with the digest of what was written. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto/c/cleanup.h"
+#include "proto/c/sha256.h"
+#include "store/tokctl/backend.h"
+#include "store/tokctl/filters.h"
+#include "store/tokctl/interrupt.h"
+#include "store/tokctl/progress.h"
+#include "store/tokctl/verbs.h"
+#include "store/tokctl/views.h"
+
+enum option_key { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_OUT };
+
+typedef struct arguments {
+    wd_tokctl *ctl; /* first: see wd_tokctl_parse */
+    wd_filters filters;
+    Warded__V1__ExportRequest ask;
+    const char *out;
+} arguments;
+
+static const struct argp_option options[] = {
+    {"format", OPTION_FORMAT, "FORMAT", 0, "jsonl, csv or ocsf [jsonl]", 0},
+    {"from", OPTION_FROM, "SEQ", 0, "First row [1]", 0},
+    {"to", OPTION_TO, "SEQ", 0, "Last row [the newest]", 0},
+    {"out", OPTION_OUT, "FILE", 0, "To a new file of mode 0600 [standard output]", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Export rows of the audit trail. What was written is told with its SHA-256, which "
+    "is on record too (rows audit.export).\v"
+    "  tokctl audit export --format csv --since 30d --out june.csv";
+
+static const wd_column members[] = {
+    {"file", "file", WD_COLUMN_TEXT, false},
+    {"rows", "rows", WD_COLUMN_TEXT, false},
+    {"bytes", "bytes", WD_COLUMN_TEXT, false},
+    {"last row", "to_seq", WD_COLUMN_TEXT, false},
+    {"sha256", "sha256", WD_COLUMN_TEXT, false},
+    {NULL, NULL, WD_COLUMN_TEXT, false},
+};
+
+static void take_format(arguments *args, const char *name, struct argp_state *state)
+{
+    static const char *const names[] = {"jsonl", "csv", "ocsf"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(names[i], name) == 0) {
+            args->ask.format = (Warded__V1__ExportRequest__Format)i;
+            return;
+        }
+    }
+    wd_tokctl_misuse(state, "--format %s: jsonl, csv or ocsf", name);
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case OPTION_FORMAT:
+        take_format(args, value, state);
+        return 0;
+    case OPTION_FROM:
+        args->ask.from_seq = wd_tokctl_number(state, "--from", value, 1, INT64_MAX);
+        return 0;
+    case OPTION_TO:
+        args->ask.to_seq = wd_tokctl_number(state, "--to", value, 1, INT64_MAX);
+        return 0;
+    case OPTION_OUT:
+        args->out = value;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What has been written so far. */
+typedef struct written {
+    wd_sha256 sha;
+    uint64_t rows, bytes;
+} written;
+
+static wd_status write_all(int fd, const ProtobufCBinaryData *data, wd_error *err)
+{
+    for (size_t at = 0; at < data->len;) {
+        ssize_t n = write(fd, data->data + at, data->len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return wd_fail(err, WD_INTERNAL, "could not write: %s",
+                           strerrordesc_np(errno));
+        at += (size_t)n;
+    }
+    return WD_OK;
+}
+
+static wd_status export_all(arguments *args, wd_backend *backend, int fd, written *w,
+                            wd_error *err)
+{
+    wd_progress progress = wd_progress_begin(args->ctl, "rows");
+    wd_status status = WD_OK;
+    do {
+        const ProtobufCMessage *message = NULL;
+        status = wd_backend_call(backend, WD_AUDIT_METHOD(Export), &args->ask.base,
+                                 &message, err);
+        if (status != WD_OK)
+            break;
+        const Warded__V1__ExportReply *reply = (const Warded__V1__ExportReply *)message;
+        status = write_all(fd, &reply->data, err);
+        wd_sha256_add(&w->sha, reply->data.data, reply->data.len);
+        w->bytes += reply->data.len;
+        w->rows += reply->rows;
+        args->ask.from_seq = reply->next_seq;
+        args->ask.to_seq = reply->to_seq;
+        wd_progress_show(&progress, w->rows, 0);
+    } while (status == WD_OK && args->ask.from_seq != 0);
+    wd_progress_end(&progress);
+    return status;
+}
+
+static wd_status open_out(const arguments *args, int *ret_fd, wd_error *err)
+{
+    *ret_fd = args->out == NULL
+                  ? dup(STDOUT_FILENO)
+                  : open(args->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*ret_fd < 0)
+        return wd_fail(err,
+                       errno == EEXIST ? WD_FAILED_PRECONDITION : WD_PERMISSION_DENIED,
+                       "--out %s: %s", args->out != NULL ? args->out : "-",
+                       strerrordesc_np(errno));
+    wd_interrupt_guard(args->ctl->interrupt, args->out);
+    return WD_OK;
+}
+
+/* The summary: on standard output when the rows went to a file, else on standard error. */
+static bool tell(const arguments *args, written *w)
+{
+    uint8_t digest[WD_SHA256_BYTES];
+    char text[WD_SHA256_HEX_BYTES];
+    wd_sha256_end(&w->sha, digest);
+    wd_hex((wd_span){digest, sizeof(digest)}, text);
+    if (args->out == NULL) {
+        if (!args->ctl->quiet)
+            (void)fprintf(stderr, "%llu rows, sha256 %s\n", (unsigned long long)w->rows,
+                          text);
+        return true;
+    }
+    return wd_output_one(
+        args->ctl, members,
+        json_pack("{s:o, s:I, s:I, s:I, s:s}", "file", wd_output_text(args->out),
+                  "rows", (json_int_t)w->rows, "bytes", (json_int_t)w->bytes, "to_seq",
+                  (json_int_t)args->ask.to_seq, "sha256", text));
+}
+
+static int run_it(arguments *args)
+{
+    wd_error err = {0};
+    written w = {.rows = 0};
+    WD_AUTO_FD int fd = -1;
+    WD_AUTO(wd_backend) *backend = NULL;
+    wd_sha256_init(&w.sha);
+    if (wd_backend_open(args->ctl, &backend, &err) != WD_OK ||
+        open_out(args, &fd, &err) != WD_OK)
+        return wd_tokctl_fail(args->ctl, &err);
+    wd_status status = export_all(args, backend, fd, &w, &err);
+    if (status == WD_OK && args->out != NULL && fsync(fd) != 0)
+        status = wd_fail(&err, WD_INTERNAL, "--out %s: %s", args->out,
+                         strerrordesc_np(errno));
+    if (status != WD_OK && args->out != NULL)
+        (void)unlink(args->out);
+    wd_interrupt_guard(args->ctl->interrupt, NULL);
+    if (status != WD_OK)
+        return wd_tokctl_fail(args->ctl, &err);
+    return tell(args, &w) ? WD_EXIT_OK : WD_EXIT_FAILED;
+}
+
+static int run(wd_tokctl *ctl, int argc, char **argv)
+{
+    arguments args = {.ctl = ctl};
+    wd_error err = {0};
+    wd_filters_init(&args.filters);
+    warded__v1__export_request__init(&args.ask);
+    wd_tokctl_parse(&wd_verb_audit_export, argc, argv, &args);
+    if (wd_filters_settle(&args.filters, &err) != WD_OK)
+        wd_tokctl_usage(ctl, &err);
+    args.ask.filter = &args.filters.filter;
+    return run_it(&args);
+}
+
+const wd_verb wd_verb_audit_export = {
+    .group = "audit",
+    .name = "export",
+    .help = "rows for others: jsonl, csv, ocsf; with their digest",
+    .doc = doc,
+    .options = options,
+    .parser = parse,
+    .more = &wd_filters_argp,
+    .more_title = "Filters:",
+    .more_offset = offsetof(arguments, filters),
+    .flags = WD_VERB_OFFLINE,
+    .run = run,
+};

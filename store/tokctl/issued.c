@@ -1,0 +1,71 @@
+#include "store/tokctl/issued.h"
+
+#include <stdio.h>
+
+#include "store/tokctl/backend.h"
+#include "store/tokctl/secret.h"
+#include "store/tokctl/views.h"
+
+wd_issued wd_issued_of_issue(const ProtobufCMessage *reply)
+{
+    const Warded__V1__IssueReply *issued = (const Warded__V1__IssueReply *)reply;
+    return (wd_issued){issued->token, issued->info};
+}
+
+wd_issued wd_issued_of_rotate(const ProtobufCMessage *reply)
+{
+    const Warded__V1__RotateReply *rotated = (const Warded__V1__RotateReply *)reply;
+    return (wd_issued){rotated->token, rotated->info};
+}
+
+wd_issued wd_issued_of_unwrap(const ProtobufCMessage *reply)
+{
+    const Warded__V1__UnwrapReply *unwrapped = (const Warded__V1__UnwrapReply *)reply;
+    return (wd_issued){unwrapped->token, unwrapped->info};
+}
+
+static bool print(const wd_tokctl *ctl, const wd_secret_out *out,
+                  const wd_issued *issued)
+{
+    const char *secret = wd_secret_is_printed(out) ? issued->secret : NULL;
+    if (ctl->format == WD_FORMAT_TABLE && ctl->field == NULL)
+        return secret == NULL || (puts(secret) >= 0 && fflush(stdout) == 0);
+    json_t *record = wd_record(&issued->info->base);
+    if (record != NULL && secret != NULL)
+        (void)json_object_set_new(record, "token", json_string(secret));
+    return wd_output_one(ctl, wd_token_members, record);
+}
+
+static wd_status call(const wd_tokctl *ctl, const wd_issuing *issuing,
+                      wd_backend **ret_backend, wd_issued *ret, wd_error *err)
+{
+    const ProtobufCMessage *reply = NULL;
+    WD_TRY(wd_backend_open(ctl, ret_backend, err));
+    WD_TRY(wd_backend_call(*ret_backend, issuing->path, issuing->request, &reply, err));
+    *ret = issuing->read(reply);
+    if (ret->info == NULL)
+        return wd_fail(err, WD_INTERNAL, "the answer does not say what was made");
+    return WD_OK;
+}
+
+int wd_issuing_run(const wd_tokctl *ctl, const wd_issuing *issuing)
+{
+    WD_AUTO(wd_backend) *backend = NULL;
+    wd_secret_out out;
+    wd_issued issued = {NULL, NULL};
+    wd_error err = {0};
+    wd_status status = wd_secret_open(ctl, issuing->out, issuing->admin, &out, &err);
+    if (status == WD_INVALID_ARGUMENT)
+        wd_tokctl_usage(ctl, &err);
+    if (status != WD_OK)
+        return wd_tokctl_fail(ctl, &err);
+    status = call(ctl, issuing, &backend, &issued, &err);
+    if (status == WD_OK)
+        status = wd_secret_write(&out, issued.secret, &err);
+    wd_secret_close(&out, issued.info != NULL);
+    if (status != WD_OK)
+        return wd_tokctl_fail(ctl, &err);
+    if (!ctl->quiet)
+        (void)fprintf(stderr, "id: %s\n", issued.info->id);
+    return print(ctl, &out, &issued) ? WD_EXIT_OK : WD_EXIT_FAILED;
+}

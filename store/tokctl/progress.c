@@ -1,0 +1,34 @@
+#include "store/tokctl/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "proto/c/clock.h"
+
+#define PERIOD_MS 100
+
+wd_progress wd_progress_begin(const wd_tokctl *ctl, const char *what)
+{
+    return (wd_progress){.what = what,
+                         .shown = !ctl->quiet && isatty(STDERR_FILENO) != 0};
+}
+
+void wd_progress_show(wd_progress *progress, uint64_t n, uint64_t of)
+{
+    int64_t now = wd_clock_mono_ms(wd_clock_system());
+    if (!progress->shown || now < progress->next_ms)
+        return;
+    progress->next_ms = now + PERIOD_MS;
+    progress->drawn = true;
+    (void)fprintf(stderr, "\r%llu", (unsigned long long)n);
+    if (of != 0)
+        (void)fprintf(stderr, " of %llu", (unsigned long long)of);
+    (void)fprintf(stderr, " %s\033[K", progress->what);
+}
+
+void wd_progress_end(wd_progress *progress)
+{
+    if (progress->drawn)
+        (void)fprintf(stderr, "\r\033[K");
+    progress->drawn = false;
+}

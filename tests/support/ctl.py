@@ -1,0 +1,68 @@
+"""tokctl as the client of a profile, or on a terminal of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any
+
+from tests.support.gate import READY_S, Done, program
+
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("WARDED_")}
+
+
+class Ctl:
+    """`tokctl --profile FOLDER`, in an environment without its own variables."""
+
+    def __init__(self, profile: Path, **env: str) -> None:
+        self.profile = profile
+        self._env = {**CLEAN, "XDG_STATE_HOME": str(profile / "state"), **env}
+
+    def __call__(self, *words: str, status: int = 0, text: str = "") -> Done:
+        """Run it; the exit status must be as expected."""
+        done = subprocess.run(
+            [program("tokctl"), *words, "--profile", str(self.profile)],
+            input=text,
+            env=self._env,
+            capture_output=True,
+            text=True,
+            timeout=READY_S,
+            check=False,
+        )
+        assert done.returncode == status, f"{words}: {done.returncode} {done.stderr}"
+        return done
+
+    def json(self, *words: str, text: str = "") -> Any:
+        """What it says in JSON."""
+        return json.loads(self(*words, "-o", "json", text=text).stdout)
+
+
+def on_terminal(
+    *words: str | Path, columns: int = 80, answer: str = "", **env: str
+) -> tuple[int, str]:
+    """Run a program on a terminal; its exit status, and all that was shown."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execve(words[0], [str(w) for w in words], {**CLEAN, **env})
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+    if answer:
+        os.write(master, answer.encode())
+    shown = b""
+    while select.select([master], [], [], READY_S)[0]:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), shown.decode(errors="replace")
