@@ -4,6 +4,7 @@
 #include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
+#include "server/service/token_spec.h"
 #include "server/service/token_work.h"
 #include "server/service_stage.h"
 #include "store/scope.h"
@@ -36,62 +37,16 @@ static wd_status issued(wd_token_work *work, wd_error *err)
     return wd_warded_v1_token_reply_issue(work->call, &reply, err);
 }
 
-/* The bounds are the store's to check: here only what does not fit its numbers. */
-static wd_status check_sizes(const Warded__V1__IssueRequest *request, wd_error *err)
-{
-    const uint64_t numbers[] = {request->ttl_ms,       request->not_before_ms,
-                                request->renewable_ms, request->idle_ms,
-                                request->max_uses,     request->wrap_ttl_ms};
-
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (numbers[i] > INT64_MAX)
-            return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                             "times, spans and max_uses are at most 2^63 - 1");
-    }
-    return WD_OK;
-}
-
-static wd_token_limits limits_of(const Warded__V1__IssueRequest *request)
-{
-    return (wd_token_limits){
-        .max_uses = (int64_t)request->max_uses,
-        .rate_calls = request->rate != NULL ? request->rate->calls : 0,
-        .rate_per_ms = request->rate != NULL ? request->rate->per_ms : 0,
-        .concurrency = request->concurrency,
-    };
-}
-
 static wd_status spec_of(const wd_call *call, const Warded__V1__IssueRequest *request,
                          char *bind, wd_token_spec *spec, wd_error *err)
 {
-    wd_token_kind kind = WD_TOKEN_DATA;
-
-    if (request->kind[0] != '\0' && (!wd_token_kind_parse(request->kind, &kind) ||
-                                     (kind != WD_TOKEN_DATA && kind != WD_TOKEN_ADMIN)))
-        return wd_refuse(err, WD_REASON_FIELD_INVALID,
-                         "kind is \"%.32s\", it must be \"data\" or \"admin\"",
-                         request->kind);
-    WD_TRY(check_sizes(request, err));
+    WD_TRY(wd_token_spec_fill(request, spec, err));
     (void)snprintf(bind, WD_URI_BYTES + 8, "uri:%s", call->peer->identity.uri);
-    *spec = (wd_token_spec){
-        .kind = kind,
-        .name = request->name,
-        .owner = request->owner[0] != '\0' ? request->owner
-                                           : call->peer->identity.parsed.owner,
-        .purpose = request->purpose,
-        .audience = request->audience,
-        .scopes = (const char *const *)(uintptr_t)request->scopes,
-        .n_scopes = request->n_scopes,
-        .bind = request->bind[0] != '\0' ? request->bind : bind,
-        .allow_unbound = request->allow_unbound,
-        .ttl_ms = (int64_t)request->ttl_ms,
-        .not_before_ms = (int64_t)request->not_before_ms,
-        .renewable_ms = (int64_t)request->renewable_ms,
-        .idle_ms = (int64_t)request->idle_ms,
-        .limits = limits_of(request),
-        .wrap_ttl_ms = (int64_t)request->wrap_ttl_ms,
-        .parent = call->token->id,
-    };
+    if (request->owner[0] == '\0')
+        spec->owner = call->peer->identity.parsed.owner;
+    if (request->bind[0] == '\0')
+        spec->bind = bind;
+    spec->parent = call->token->id;
     return WD_OK;
 }
 

@@ -1,48 +1,25 @@
 /* Token's methods on the store's files. */
 #include <string.h>
 
-#include "server/service/pb.h"
 #include "server/service/token_info.h"
+#include "server/service/token_spec.h"
 #include "store/tokctl/local.h"
+#include "store/token_list.h"
 #include "warded/v1/token.pb-c.h"
-
-#define PAGE_ROWS 100U
 
 static Warded__V1__TokenInfo *info_of(wd_local *local, wd_token *token, int64_t now_ms,
                                       wd_error *err)
 {
-    Warded__V1__TokenInfo *info = wd_local_take(local, sizeof(*info));
+    wd_token_info *info = wd_local_take(local, sizeof(*info));
     if (info == NULL || wd_local_keep(local, token, err) != WD_OK) {
         (void)wd_local_no_memory(err);
         return NULL;
     }
     wd_token_info_fill(token, now_ms, info);
-    return info;
+    return &info->message;
 }
 
 /* --- Issue --------------------------------------------------------------------------------- */
-
-static wd_status spec_of(const Warded__V1__IssueRequest *asked, wd_token_spec *ret,
-                         wd_error *err)
-{
-    *ret = (wd_token_spec){
-        .kind = WD_TOKEN_DATA,
-        .name = asked->name,
-        .owner = asked->owner,
-        .purpose = asked->purpose,
-        .audience = asked->audience,
-        .scopes = (const char *const *)asked->scopes,
-        .n_scopes = asked->n_scopes,
-        .bind = asked->bind,
-        .allow_unbound = asked->allow_unbound,
-        .ttl_ms = (int64_t)asked->ttl_ms,
-        .not_before_ms = (int64_t)asked->not_before_ms,
-    };
-    if (asked->kind[0] != '\0' && !wd_token_kind_parse(asked->kind, &ret->kind))
-        return wd_fail(err, WD_INVALID_ARGUMENT, "kind %.20s: data or admin",
-                       asked->kind);
-    return WD_OK;
-}
 
 static wd_status issue(wd_local *local, const ProtobufCMessage *request,
                        ProtobufCMessage **ret_reply, wd_error *err)
@@ -54,7 +31,7 @@ static wd_status issue(wd_local *local, const ProtobufCMessage *request,
     if (reply == NULL)
         return wd_local_no_memory(err);
     warded__v1__issue_reply__init(reply);
-    WD_TRY(spec_of((const Warded__V1__IssueRequest *)request, &spec, err));
+    WD_TRY(wd_token_spec_fill((const Warded__V1__IssueRequest *)request, &spec, err));
     WD_TRY(wd_local_open(local, &store, err));
     WD_TRY(wd_tokens_issue_now(store, &spec, wd_local_principal(local), &issued, err));
     reply->token =
@@ -68,115 +45,106 @@ static wd_status issue(wd_local *local, const ProtobufCMessage *request,
 
 /* --- List, Show ------------------------------------------------------------------------------ */
 
-/* Does a token pass the terms "owner=..." and "state=..." of a filter?
- * Errors: UNIMPLEMENTED another term */
-static wd_status passes(const char *filter, const wd_token *token, int64_t now_ms,
-                        bool *ret, wd_error *err)
+/* Tokens as messages, in the local's memory. */
+typedef struct infos {
+    wd_local *local;
+    int64_t now_ms;
+    const char *family; /* only those of it; NULL: all */
+    Warded__V1__TokenInfo **list;
+    size_t n, room;
+    wd_status status;
+    wd_error *err;
+} infos;
+
+static void add(void *arg, wd_token *token)
 {
-    *ret = true;
-    for (const char *at = filter; *at != '\0';) {
-        const size_t size = strcspn(at, " ");
-        char term[256] = "";
-        if (size >= sizeof(term))
-            return wd_fail(err, WD_INVALID_ARGUMENT, "a term of %zu bytes", size);
-        memcpy(term, at, size);
-        if (strncmp(term, "owner=", 6) == 0)
-            *ret = *ret && strcmp(term + 6, token->owner) == 0;
-        else if (strncmp(term, "state=", 6) == 0)
-            *ret = *ret && strcmp(term + 6, wd_token_state_name(
-                                                wd_token_state_at(token, now_ms))) == 0;
-        else if (size > 0)
-            return wd_fail(err, WD_UNIMPLEMENTED, "%s: only a gate can filter by this",
-                           term);
-        at += size + (at[size] == ' ' ? 1 : 0);
-    }
-    return WD_OK;
+    infos *found = arg;
+    if (found->status != WD_OK || found->n == found->room ||
+        (found->family != NULL && strcmp(token->family, found->family) != 0))
+        return;
+    Warded__V1__TokenInfo *info =
+        info_of(found->local, token, found->now_ms, found->err);
+    if (info == NULL)
+        found->status = found->err->status;
+    else
+        found->list[found->n++] = info;
 }
 
-/* A page in the making. The cursor is the id that the last page ended with. */
-typedef struct page {
-    wd_local *local;
-    const Warded__V1__ListRequest *asked;
-    Warded__V1__ListReply *reply;
-    size_t limit;
-    int64_t now_ms;
-    bool begun;
-    wd_error *err;
-    wd_status status;
-} page;
-
-static bool add_to_page(void *arg, const wd_token *token)
+static wd_status make_room(infos *found, size_t room)
 {
-    page *p = arg;
-    union { /* the list lends it; a reference keeps it */
-        const wd_token *in;
-        wd_token *out;
-    } lent = {token};
-    if (!p->begun) {
-        p->begun = strcmp(p->asked->cursor, token->id) == 0;
-        return true;
-    }
-    bool pass = false;
-    p->status = passes(p->asked->filter, token, p->now_ms, &pass, p->err);
-    if (p->status != WD_OK || !pass)
-        return p->status == WD_OK;
-    p->reply->total++;
-    if (p->reply->n_tokens == p->limit) {
-        p->reply->next_cursor = p->reply->tokens[p->limit - 1]->id;
-        return p->asked->count;
-    }
-    Warded__V1__TokenInfo *info = info_of(p->local, lent.out, p->now_ms, p->err);
-    if (info == NULL) {
-        p->status = p->err->status;
-        return false;
-    }
-    p->reply->tokens[p->reply->n_tokens++] = info;
-    return true;
+    found->list = wd_local_take(found->local, (room + 1) * sizeof(*found->list));
+    found->room = room;
+    return found->list != NULL ? WD_OK : wd_local_no_memory(found->err);
+}
+
+static wd_status read_page(wd_token_table *table, const Warded__V1__ListRequest *asked,
+                           infos *found, Warded__V1__ListReply *reply)
+{
+    WD_AUTO(wd_token_filter) *filter = NULL;
+    WD_AUTO_PAGE page = {.n = 0};
+    wd_budget *memory = wd_local_budget(found->local);
+    wd_token_query query = {
+        .sort = asked->sort, .limit = asked->limit, .cursor = asked->cursor};
+    WD_TRY(wd_token_filter_parse(asked->filter, found->now_ms, &filter, found->err));
+    query.filter = filter;
+    WD_TRY(wd_token_page_read(table, &query, &page, found->err));
+    WD_TRY(make_room(found, page.n));
+    for (size_t i = 0; i < page.n; i++)
+        add(found, page.tokens[i]);
+    reply->total = asked->count ? page.total : 0;
+    reply->next_cursor = wd_budget_text(memory, page.cursor, strlen(page.cursor));
+    return reply->next_cursor != NULL ? found->status : wd_local_no_memory(found->err);
 }
 
 static wd_status list(wd_local *local, const ProtobufCMessage *request,
                       ProtobufCMessage **ret_reply, wd_error *err)
 {
-    const Warded__V1__ListRequest *asked = (const Warded__V1__ListRequest *)request;
     WD_AUTO(wd_reader) *reader = NULL;
-    page p = {.local = local,
-              .asked = asked,
-              .limit = asked->limit != 0 ? asked->limit : PAGE_ROWS,
-              .begun = asked->cursor[0] == '\0',
-              .err = err};
-    p.reply = wd_local_take(local, sizeof(*p.reply));
-    if (p.reply == NULL)
+    WD_AUTO(wd_token_table) *table = NULL;
+    infos found = {.local = local, .err = err};
+    Warded__V1__ListReply *reply = wd_local_take(local, sizeof(*reply));
+    if (reply == NULL)
         return wd_local_no_memory(err);
-    warded__v1__list_reply__init(p.reply);
-    p.reply->tokens = wd_local_take(local, p.limit * sizeof(*p.reply->tokens));
-    if (p.reply->tokens == NULL)
-        return wd_local_no_memory(err);
+    warded__v1__list_reply__init(reply);
     WD_TRY(wd_local_read(local, &reader, err));
-    p.now_ms = wd_local_now_ms(reader);
-    WD_TRY(wd_tokens_list(reader, add_to_page, &p, err));
-    if (p.status != WD_OK)
-        return p.status;
-    if (!p.begun)
-        return wd_fail(err, WD_INVALID_ARGUMENT, "the cursor is of another list");
-    *ret_reply = &p.reply->base;
+    WD_TRY(wd_tokens_read(reader, &table, err));
+    found.now_ms = wd_local_now_ms(reader);
+    WD_TRY(read_page(table, (const Warded__V1__ListRequest *)request, &found, reply));
+    reply->tokens = found.list;
+    reply->n_tokens = found.n;
+    *ret_reply = &reply->base;
     return WD_OK;
 }
 
+/* The token and its generations; its children are a gate's to tell. */
 static wd_status show(wd_local *local, const ProtobufCMessage *request,
                       ProtobufCMessage **ret_reply, wd_error *err)
 {
     const Warded__V1__ShowRequest *asked = (const Warded__V1__ShowRequest *)request;
     WD_AUTO(wd_reader) *reader = NULL;
-    WD_AUTO(wd_token) *token = NULL;
+    WD_AUTO(wd_token_table) *table = NULL;
+    infos found = {.local = local, .err = err};
     Warded__V1__ShowReply *reply = wd_local_take(local, sizeof(*reply));
     if (reply == NULL)
         return wd_local_no_memory(err);
     warded__v1__show_reply__init(reply);
+    if (asked->tree)
+        return wd_fail(err, WD_UNIMPLEMENTED, "--tree: only a gate can answer this");
     WD_TRY(wd_local_read(local, &reader, err));
-    WD_TRY(wd_tokens_find(reader, asked->id, &token, err));
-    reply->info = info_of(local, token, wd_local_now_ms(reader), err);
-    if (reply->info == NULL)
+    WD_TRY(wd_tokens_read(reader, &table, err));
+    WD_AUTO(wd_token) *token = wd_token_table_find(table, asked->id);
+    if (token == NULL)
+        return wd_refuse(err, WD_REASON_TOKEN_ID_UNKNOWN, "there is no token %.64s",
+                         asked->id);
+    found.now_ms = wd_local_now_ms(reader);
+    found.family = token->family;
+    WD_TRY(make_room(&found, wd_token_table_count(table)));
+    wd_token_table_each(table, add, &found);
+    reply->info = info_of(local, token, found.now_ms, err);
+    if (reply->info == NULL || found.status != WD_OK)
         return err->status;
+    reply->generations = found.list;
+    reply->n_generations = found.n;
     *ret_reply = &reply->base;
     return WD_OK;
 }
