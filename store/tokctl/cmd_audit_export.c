@@ -116,6 +116,7 @@ static wd_status export_all(arguments *args, wd_backend *backend, int fd, writte
         w->rows += reply->rows;
         args->ask.from_seq = reply->next_seq;
         args->ask.to_seq = reply->to_seq;
+        args->ask.goes_on = true;
         wd_progress_show(&progress, w->rows, 0);
     } while (status == WD_OK && args->ask.from_seq != 0);
     wd_progress_end(&progress);
@@ -201,6 +202,5 @@ const wd_verb wd_verb_audit_export = {
     .more = &wd_filters_argp,
     .more_title = "Filters:",
     .more_offset = offsetof(arguments, filters),
-    .flags = WD_VERB_OFFLINE,
     .run = run,
 };

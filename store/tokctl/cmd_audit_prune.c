@@ -118,7 +118,7 @@ const wd_verb wd_verb_audit_prune = {
     .doc = prune_doc,
     .options = prune_options,
     .parser = parse_prune,
-    .flags = WD_VERB_OFFLINE | WD_VERB_DRY_RUN | WD_VERB_ASKS,
+    .flags = WD_VERB_DRY_RUN | WD_VERB_ASKS,
     .run = run_prune,
 };
 
@@ -215,6 +215,5 @@ const wd_verb wd_verb_audit_checkpoint = {
     .doc = checkpoint_doc,
     .options = checkpoint_options,
     .parser = parse_checkpoint,
-    .flags = WD_VERB_OFFLINE,
     .run = run_checkpoint,
 };

@@ -123,6 +123,5 @@ const wd_verb wd_verb_audit_stats = {
     .doc = doc,
     .options = options,
     .parser = parse,
-    .flags = WD_VERB_OFFLINE,
     .run = run,
 };

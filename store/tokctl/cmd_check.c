@@ -113,6 +113,5 @@ const wd_verb wd_verb_check = {
     .doc = doc,
     .options = options,
     .parser = parse,
-    .flags = WD_VERB_OFFLINE,
     .run = run,
 };

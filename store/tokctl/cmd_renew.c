@@ -67,6 +67,5 @@ const wd_verb wd_verb_renew = {
     .doc = doc,
     .options = options,
     .parser = parse,
-    .flags = WD_VERB_OFFLINE,
     .run = run,
 };

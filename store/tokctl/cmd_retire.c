@@ -48,6 +48,5 @@ const wd_verb wd_verb_retire = {
     .args = "ID",
     .doc = doc,
     .parser = parse,
-    .flags = WD_VERB_OFFLINE,
     .run = run,
 };

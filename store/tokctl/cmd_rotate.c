@@ -114,6 +114,8 @@ static wd_status settle(arguments *args, wd_error *err)
     if (args->all_owner != NULL && (args->ask.id[0] != '\0' || args->out != NULL))
         return wd_fail(err, WD_INVALID_ARGUMENT,
                        "--all-owner takes neither an ID nor --out");
+    if (args->all_owner == NULL && args->ctl->dry_run)
+        return wd_fail(err, WD_INVALID_ARGUMENT, "--dry-run goes with --all-owner");
     return WD_OK;
 }
 
@@ -143,6 +145,6 @@ const wd_verb wd_verb_rotate = {
     .doc = doc,
     .options = options,
     .parser = parse,
-    .flags = WD_VERB_OFFLINE | WD_VERB_DRY_RUN | WD_VERB_ASKS,
+    .flags = WD_VERB_DRY_RUN | WD_VERB_ASKS,
     .run = run,
 };

@@ -10,7 +10,7 @@
 
 /* --- failing ---------------------------------------------------------------------- */
 
-wd_tokctl_exit wd_tokctl_exit_of(const wd_error *err)
+static wd_tokctl_exit exit_of(const wd_error *err)
 {
     if (err->reason == WD_REASON_HOST_NOT_ADOPTED)
         return WD_EXIT_UNREACHABLE;
@@ -49,7 +49,11 @@ int wd_tokctl_fail(const wd_tokctl *ctl, const wd_error *err)
     if (err->reason != WD_REASON_NONE && !ctl->quiet)
         (void)fprintf(stderr, "%s: %s: %s\n", ctl->verb, wd_reason_name(err->reason),
                       wd_failure_cure(&failure));
-    return (int)wd_tokctl_exit_of(err);
+    const bool offline = ctl->db != NULL || ctl->home != NULL;
+    if (offline &&
+        err->status == WD_UNAVAILABLE) /* of a disk: there is no gate to reach */
+        return WD_EXIT_FAILED;
+    return (int)exit_of(err);
 }
 
 _Noreturn void wd_tokctl_usage(const wd_tokctl *ctl, const wd_error *err)

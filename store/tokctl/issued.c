@@ -1,6 +1,7 @@
 #include "store/tokctl/issued.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "store/tokctl/backend.h"
 #include "store/tokctl/secret.h"
@@ -24,11 +25,32 @@ wd_issued wd_issued_of_unwrap(const ProtobufCMessage *reply)
     return (wd_issued){unwrapped->token, unwrapped->info};
 }
 
+static bool is_people(const wd_tokctl *ctl)
+{
+    return ctl->field == NULL &&
+           (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE);
+}
+
+/* A secret is told once: a form that would not show it needs a file for it. */
+static wd_status check_told(const wd_tokctl *ctl, const wd_issuing *issuing,
+                            wd_error *err)
+{
+    const bool shown = ctl->field != NULL ? strcmp(ctl->field, "token") == 0
+                                          : ctl->format != WD_FORMAT_CSV &&
+                                                ctl->format != WD_FORMAT_NAME;
+    if (shown || issuing->out != NULL)
+        return WD_OK;
+    return wd_fail(err, WD_INVALID_ARGUMENT,
+                   "%s would not show the secret, which is told once: --out FILE, or "
+                   "--field token",
+                   ctl->field != NULL ? "--field" : "-o csv and name");
+}
+
 static bool print(const wd_tokctl *ctl, const wd_secret_out *out,
                   const wd_issued *issued)
 {
     const char *secret = wd_secret_is_printed(out) ? issued->secret : NULL;
-    if (ctl->format == WD_FORMAT_TABLE && ctl->field == NULL)
+    if (is_people(ctl))
         return secret == NULL || (puts(secret) >= 0 && fflush(stdout) == 0);
     json_t *record = wd_record(&issued->info->base);
     if (record != NULL && secret != NULL)
@@ -54,7 +76,9 @@ int wd_issuing_run(const wd_tokctl *ctl, const wd_issuing *issuing)
     wd_secret_out out;
     wd_issued issued = {NULL, NULL};
     wd_error err = {0};
-    wd_status status = wd_secret_open(ctl, issuing->out, issuing->admin, &out, &err);
+    wd_status status = check_told(ctl, issuing, &err);
+    if (status == WD_OK)
+        status = wd_secret_open(ctl, issuing->out, issuing->admin, &out, &err);
     if (status == WD_INVALID_ARGUMENT)
         wd_tokctl_usage(ctl, &err);
     if (status != WD_OK)

@@ -38,7 +38,7 @@ wd_status wd_secret_write(wd_secret_out *out, const char *secret, wd_error *err)
         return WD_OK;
     if (write(out->fd, secret, size) != (ssize_t)size || write(out->fd, "\n", 1) != 1 ||
         fsync(out->fd) != 0)
-        return wd_fail(err, WD_UNAVAILABLE,
+        return wd_fail(err, WD_INTERNAL,
                        "the token was made, but --out %s could not be written (%s): "
                        "revoke it",
                        out->path, strerrordesc_np(errno));

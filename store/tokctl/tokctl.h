@@ -114,7 +114,6 @@ uint64_t wd_tokctl_number(struct argp_state *state, const char *option,
 
 /* Says on standard error what failed, and what to do; returns the exit status. */
 int wd_tokctl_fail(const wd_tokctl *ctl, const wd_error *err);
-wd_tokctl_exit wd_tokctl_exit_of(const wd_error *err);
 
 /* Whether to go on with what can't be undone: --yes, or an answer on the terminal.
  * Without either it says so and is false. */

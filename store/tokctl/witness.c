@@ -97,7 +97,7 @@ static wd_status read_lines(wd_witness *witness, FILE *file, const char *path,
     for (wd_place_of_line place = {path, 1};; place.number++) {
         ssize_t size = read_line(file, line);
         if (size < 0)
-            return ferror(file) ? could_not_read(path, WD_UNAVAILABLE, err) : WD_OK;
+            return ferror(file) ? could_not_read(path, WD_INTERNAL, err) : WD_OK;
         if (size > MAX_LINE)
             return wd_fail(err, WD_INVALID_ARGUMENT,
                            "%s:%zu: not a head: longer than %d bytes", path,
