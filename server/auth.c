@@ -1,6 +1,7 @@
 /* Stage "auth": whose token is it, and is it good here and now. */
 #include <string.h>
 
+#include "server/guesses.h"
 #include "server/listener.h"
 #include "server/parts.h"
 #include "server/stages.h"
@@ -40,8 +41,9 @@ wd_step wd_auth_check(wd_call *call, wd_error *err)
         return WD_FAILED;
     }
     enter(call);
-    if (wd_token_check(wd_store_tokens(gate->store), &proof, &call->token, err) !=
+    if (wd_token_check(wd_store_tokens(gate->store), &proof, &call->token, err) ==
         WD_OK)
-        return WD_FAILED;
-    return WD_NEXT;
+        return WD_NEXT;
+    return err->reason == WD_REASON_TOKEN_UNKNOWN ? wd_guesses_refuse(call, err)
+                                                  : WD_FAILED;
 }

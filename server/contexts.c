@@ -62,6 +62,11 @@ static void vacate(wd_slot *slot)
     (void)atomic_fetch_sub(&slot->all->busy, 1);
 }
 
+void wd_slot_cut(wd_slot *slot)
+{
+    (void)nng_pipe_close(nng_msg_get_pipe(slot->request));
+}
+
 /* Its replies would hold the last contexts, which are for all. */
 static bool starves_others(const wd_contexts *contexts, const wd_peer *peer)
 {
@@ -82,7 +87,7 @@ static void cut_off(wd_slot *slot, const wd_peer *peer)
                                  .address = peer->address,
                                  .reason = wd_reason_name(WD_REASON_QUOTA),
                                  .detail = detail});
-    (void)nng_pipe_close(nng_msg_get_pipe(slot->request));
+    wd_slot_cut(slot);
 }
 
 /* From here what is in the slot costs its principal. */

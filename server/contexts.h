@@ -45,6 +45,9 @@ bool wd_contexts_crowded(const wd_contexts *contexts);
  * request, the call's frame, is freed. */
 WD_MUST_USE bool wd_slot_reserve(wd_slot *slot, size_t bytes);
 
+/* Close the connection that the slot's request came from. */
+void wd_slot_cut(wd_slot *slot);
+
 /* Send the reply and take the next request. Empty: no reply, just the next request. */
 void wd_slot_send(wd_slot *slot, wd_span reply);
 

@@ -13,6 +13,7 @@
 
 #include "server/audit_keeper.h"
 #include "server/control.h"
+#include "server/delays.h"
 #include "server/gate_boot.h"
 #include "server/gate_reload.h"
 #include "server/log.h"
@@ -175,6 +176,7 @@ static void do_what_is_due(run *r)
         const wd_live_filter filter = {.pipe = pipe};
         (void)wd_inflight_signal(r->gate.inflight, &filter, WD_SIGNAL_VANISHED);
     }
+    wd_delays_run(r->gate.delays, r->gate.service_pool, now);
     if (now < r->next_tick_ms)
         return;
     r->next_tick_ms = now + TICK_MS;
@@ -190,10 +192,13 @@ static void wait_for_news(run *r, int64_t most_ms)
     };
     int64_t now = now_ms(r);
     int64_t vanished = wd_vanished_next_ms(r->vanished);
+    int64_t delayed = wd_delays_next_ms(r->gate.delays);
     int64_t until = now + most_ms;
 
     if (vanished < until)
         until = vanished;
+    if (delayed < until)
+        until = delayed;
     if (r->next_tick_ms < until)
         until = r->next_tick_ms;
     if (poll(fds, r->orphaned ? 0 : 2, until > now ? (int)(until - now) : 0) <= 0)

@@ -9,6 +9,7 @@
 #include "proto/c/sha256.h"
 #include "server/audit_keeper.h"
 #include "server/dedupe.h"
+#include "server/delays.h"
 #include "server/recovery.h"
 #include "server/service/batch.h"
 #include "server/service/services.h"
@@ -98,7 +99,7 @@ static void told(void *arg, uint64_t number)
     wd_batches_check(gate->batches);
 }
 
-static wd_status make_tables(wd_gate *gate, wd_error *err)
+static wd_status make_tables(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
 {
     gate->registry = wd_registry_new();
     gate->peers = wd_peers_new();
@@ -106,8 +107,10 @@ static wd_status make_tables(wd_gate *gate, wd_error *err)
     gate->keeper = wd_keeper_new(gate->config->limits.reply_bytes);
     gate->rejects = wd_rejects_new();
     gate->batches = wd_batches_new(gate);
+    gate->delays = wd_delays_new(hooks->changed, hooks->arg);
     if (gate->registry == NULL || gate->peers == NULL || gate->inflight == NULL ||
-        gate->keeper == NULL || gate->rejects == NULL || gate->batches == NULL)
+        gate->keeper == NULL || gate->rejects == NULL || gate->batches == NULL ||
+        gate->delays == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for the gate's tables");
     WD_TRY(wd_services_add(gate, err));
     if (gate->options.add_services != NULL)
@@ -151,7 +154,7 @@ wd_status wd_gate_boot(wd_gate *gate, const wd_gate_hooks *hooks, wd_error *err)
     memcpy(gate->uri, own->uri, strlen(own->uri) + 1);
     memcpy(gate->pool, own->parsed.pool, sizeof(gate->pool));
     wd_gate_set_limits(gate, gate->config);
-    WD_TRY(make_tables(gate, err));
+    WD_TRY(make_tables(gate, hooks, err));
     WD_TRY(open_store(gate, err));
     WD_TRY(wd_audit_keeper_start(gate, credentials, err));
     WD_TRY(start_threads(gate, hooks, err));
@@ -180,6 +183,7 @@ void wd_gate_unboot(wd_gate *gate)
     wd_listener_free(gate->listener);
     wd_store_close(gate->store);
     wd_batches_free(gate->batches);
+    wd_delays_free(gate->delays);
     wd_rejects_free(gate->rejects);
     wd_inflight_free(gate->inflight);
     wd_keeper_free(gate->keeper);

@@ -8,7 +8,7 @@
 #include "server/parts.h"
 
 typedef struct wd_gate_hooks {
-    void (*changed)(void *arg);                 /* the executor came or went */
+    void (*changed)(void *arg); /* the main thread has something to do */
     void (*vanished)(void *arg, uint32_t pipe); /* a connection is gone */
     void *arg;
 } wd_gate_hooks;

@@ -26,6 +26,7 @@
 #define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
 #define WD_GATE_UNREAD   16U  /* replies that a principal may leave unread in a crowd */
 
+struct wd_delays;       /* server/delays.h */
 struct wd_batches;      /* server/service/batch.h */
 struct wd_audit_keeper; /* server/audit_keeper.h */
 struct wd_listener;     /* server/listener.h */
@@ -56,6 +57,7 @@ typedef struct wd_gate {
     wd_link *link;
     wd_rejects *rejects;
     struct wd_batches *batches;
+    struct wd_delays *delays;
     struct wd_listener *listener;
 
     wd_pool *service_pool;

@@ -1,7 +1,6 @@
 #include "server/peer.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@ struct wd_principal {
     wd_principal *next; /* of its bucket */
     uint64_t connections;
     atomic_uint_fast64_t calls, unread;
+    atomic_int_fast64_t guesses;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
     wd_kept_share kept;
@@ -261,6 +261,11 @@ void wd_principal_unread_remove(wd_principal *principal)
 uint64_t wd_principal_unread(const wd_principal *principal)
 {
     return atomic_load(&principal->unread);
+}
+
+atomic_int_fast64_t *wd_principal_guesses(wd_principal *principal)
+{
+    return &principal->guesses;
 }
 
 wd_call_ids *wd_principal_ids_lock(wd_principal *principal)

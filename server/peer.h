@@ -14,6 +14,7 @@
 #include "proto/tls/account.h"
 #include "proto/tls/identity.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -72,6 +73,9 @@ uint64_t wd_principal_unread(const wd_principal *principal);
  * may be called in between but call_ids.h. */
 struct wd_call_ids *wd_principal_ids_lock(wd_principal *principal);
 void wd_principal_ids_unlock(wd_principal *principal);
+
+/* When what the principal has guessed is paid for: server/guesses.h's alone. */
+atomic_int_fast64_t *wd_principal_guesses(wd_principal *principal);
 
 /* The principal's kept answers: the keeper's alone. */
 struct wd_kept_share *wd_principal_kept(wd_principal *principal);

@@ -11,10 +11,12 @@
 #include "proto/c/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct wd_task {
     struct wd_task *next; /* the queue's while it is queued */
     void (*run)(struct wd_task *task);
+    int64_t due_ms; /* where it waits for that (server/delays.h) */
 } wd_task;
 
 /* The structure of `type` whose member `member` the task is. */

@@ -25,6 +25,7 @@ LONG_S = 200  # of each file, in the long form
 # The units that start threads: writer, queues, link, the engine of NNG.
 UNITS = (
     "gate_executor_link",
+    "gate_queues",
     "gate_rejects",
     "store_audit",
     "store_checkpoint",
@@ -38,7 +39,13 @@ UNITS = (
     "tls_together",
 )
 # Files of tests/integration whose gate is the stub one, with real NNG.
-GATES = ("test_gate_calls", "test_gate_record", "test_gate_parked", "test_c_client")
+GATES = (
+    "test_gate_calls",
+    "test_gate_guesses",
+    "test_gate_record",
+    "test_gate_parked",
+    "test_c_client",
+)
 # kill -9 leaves no report, and this one wants replies sooner than TSan lets them come.
 NOT = "not kills_under_load"
 TOOLS = ("test_gate", "warded", "tokctl", "rpc_caller", "warded_whoami")

@@ -9,6 +9,8 @@
 
 #include <stdatomic.h>
 
+#include "server/delays.h"
+#include "server/guesses.h"
 #include "server/inflight.h"
 #include "server/pool.h"
 #include "server/vanished.h"
@@ -212,6 +214,73 @@ static void the_vanished_are_due_after_their_grace(void **state)
     assert_int_equal(pipe, 3);
 }
 
+static void count_wake(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void delayed_tasks_run_when_they_are_due_in_that_order(void **state)
+{
+    enum { N = 5 };
+    static const int64_t due_ms[N] = {30, 10, 20, 10, 30};
+    static const int want[N] = {1, 3, 2, 0, 4};
+    job jobs[N];
+    int wakes = 0;
+    WD_AUTO(wd_delays) *delays = wd_delays_new(count_wake, &wakes);
+    wd_pool *pool = NULL;
+
+    (void)state;
+    atomic_store(&done, 0);
+    assert_int_equal(wd_pool_start("test", 1, &pool, NULL), WD_OK);
+    assert_true(wd_delays_next_ms(delays) == INT64_MAX);
+    for (int i = 0; i < N; i++) {
+        jobs[i] = (job){.task.run = note, .number = i};
+        wd_delays_add(delays, &jobs[i].task, due_ms[i]);
+    }
+    assert_int_equal(wakes, N);
+    assert_true(wd_delays_next_ms(delays) == 10);
+    wd_delays_run(delays, pool, 9);
+    assert_true(wd_delays_next_ms(delays) == 10);
+    wd_delays_run(delays, pool, 10);
+    assert_true(wd_delays_next_ms(delays) == 20);
+    wd_delays_run(delays, pool, 31);
+    assert_true(wd_delays_next_ms(delays) == INT64_MAX);
+    wd_pool_stop(pool);
+    assert_int_equal(atomic_load(&done), N);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(order[i], want[i]);
+}
+
+static void claim_04_guesses_are_at_once_then_one_a_tenth_then_too_many(void **state)
+{
+    atomic_int_fast64_t paid_ms = 0;
+    const int64_t now_ms = 5000;
+
+    (void)state;
+    for (int i = 0; i < WD_GUESSES_AT_ONCE; i++)
+        assert_true(wd_guess_due(&paid_ms, now_ms) == now_ms);
+    for (int i = 1; i <= WD_GUESSES_WAITING; i++)
+        assert_true(wd_guess_due(&paid_ms, now_ms) == now_ms + i * WD_GUESS_MS);
+    assert_true(wd_guess_due(&paid_ms, now_ms) == WD_GUESS_TOO_MANY);
+    assert_true(wd_guess_due(&paid_ms, now_ms + WD_GUESS_MS - 1) == WD_GUESS_TOO_MANY);
+    assert_true(wd_guess_due(&paid_ms, now_ms + WD_GUESS_MS) ==
+                now_ms + WD_GUESS_MS + WD_GUESSES_WAITING * WD_GUESS_MS);
+}
+
+static void claim_04_who_has_stopped_guessing_is_not_slow_for_ever(void **state)
+{
+    atomic_int_fast64_t paid_ms = 0;
+    int64_t now_ms = 5000;
+
+    (void)state;
+    for (int i = 0; i < WD_GUESSES_AT_ONCE + WD_GUESSES_WAITING; i++)
+        (void)wd_guess_due(&paid_ms, now_ms);
+    now_ms += (WD_GUESSES_AT_ONCE + WD_GUESSES_WAITING) * WD_GUESS_MS;
+    for (int i = 0; i < WD_GUESSES_AT_ONCE; i++)
+        assert_true(wd_guess_due(&paid_ms, now_ms) == now_ms);
+    assert_true(wd_guess_due(&paid_ms, now_ms) > now_ms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +292,9 @@ int main(void)
         cmocka_unit_test(the_first_signal_stays_and_is_counted_once),
         cmocka_unit_test(a_signal_reaches_more_calls_than_it_tells_at_a_time),
         cmocka_unit_test(the_vanished_are_due_after_their_grace),
+        cmocka_unit_test(delayed_tasks_run_when_they_are_due_in_that_order),
+        cmocka_unit_test(claim_04_guesses_are_at_once_then_one_a_tenth_then_too_many),
+        cmocka_unit_test(claim_04_who_has_stopped_guessing_is_not_slow_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

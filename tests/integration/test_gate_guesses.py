@@ -1,0 +1,123 @@
+"""Who guesses tokens is slowed and on record; others, of the same name too, are not."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warded.v1 import HealthCheckReply
+
+from tests.conftest import NewHome
+from tests.support.calls import HEALTH, WHO, reason, rows
+from tests.support.gate import Home
+from tests.support.raw_client import RawClient
+from tests.support.strangers import wait_counted
+from tests.support.stub_gate import StubGate
+
+AT_ONCE, WAITING, EACH_S = 20, 16, 0.1
+PATIENCE_S = 20.0
+
+
+@pytest.fixture
+def unknown(new_home: NewHome) -> str:
+    """A well-formed token that the gate never issued: another store made it."""
+    home = new_home()
+    home.profile("trainer", "observe:python_code")
+    return (home.path / "profile/trainer/token").read_text().strip()
+
+
+@pytest.fixture
+def home(new_home: NewHome) -> Home:
+    made = new_home()
+    made.profile("trainer", "observe:python_code")
+    made.profile("victim", "observe:python_code")
+    return made
+
+
+@pytest.fixture
+def folder(home: Home) -> Path:
+    return home.path / "profile"
+
+
+@pytest.fixture
+def guesser(folder: Path, stub: StubGate, unknown: str) -> Iterator[RawClient]:
+    with RawClient(folder / "trainer", token=unknown) as raw:
+        yield raw
+
+
+def send(raw: RawClient, guesses: int) -> None:
+    for _ in range(guesses):
+        raw.send(raw.request(WHO).SerializeToString())
+
+
+def receive(raw: RawClient, guesses: int) -> None:
+    for _ in range(guesses):
+        assert reason(raw.receive()[1]) == "TOKEN_UNKNOWN"
+
+
+def refused_tokens(stub: StubGate, many: int) -> list[dict[str, Any]]:
+    """The rows that tell of so many refusals: counts are written once a second."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        told = [json.loads(row) for row in rows(stub.home, "--event", "auth")]
+        counts = [json.loads(row["detail"]).get("count", 1) for row in told]
+        if sum(counts) == many:
+            return told
+        assert time.monotonic() < until, counts
+        time.sleep(0.1)
+
+
+def test_claim_04_a_few_wrong_tokens_are_answered_at_once(guesser: RawClient) -> None:
+    send(guesser, AT_ONCE)
+    receive(guesser, AT_ONCE)
+
+
+def test_claim_04_who_guesses_is_slowed_and_on_record(
+    stub: StubGate, guesser: RawClient
+) -> None:
+    start = time.monotonic()
+    send(guesser, AT_ONCE + WAITING)
+    receive(guesser, AT_ONCE + WAITING)
+    assert time.monotonic() - start > (WAITING - 1) * EACH_S
+    told = refused_tokens(stub, AT_ONCE + WAITING)
+    assert {row["reason"] for row in told} == {"TOKEN_UNKNOWN"}
+    assert all(row["principal"].endswith("/client/trainer") for row in told)
+
+
+def test_claim_04_others_are_not_slowed(
+    stub: StubGate, folder: Path, guesser: RawClient
+) -> None:
+    """The victim, and whoever has the guesser's certificate and a token that holds."""
+    send(guesser, AT_ONCE + WAITING)
+    with RawClient(folder / "victim") as victim, RawClient(folder / "trainer") as same:
+        for _ in range(5):
+            assert victim.call(WHO).code == 0
+            assert same.call(WHO).code == 0
+        waiting = HealthCheckReply.FromString(victim.call(HEALTH).payload).in_flight
+        assert waiting > 1, "the guesses wait while the others were answered"
+    receive(guesser, AT_ONCE + WAITING)
+
+
+def test_claim_04_who_guesses_on_loses_the_connection(
+    stub: StubGate, folder: Path, guesser: RawClient
+) -> None:
+    with RawClient(folder / "victim") as victim:
+        with pytest.raises(OSError):  # a reset, or an end
+            while True:
+                send(guesser, AT_ONCE + 2 * WAITING)
+                receive(guesser, AT_ONCE + 2 * WAITING)
+        assert victim.call(WHO).code == 0
+        wait_counted(stub, "conn", 1, "QUOTA")
+
+
+def test_claim_04_a_gate_that_stops_answers_the_guesses_that_wait(
+    stub: StubGate, guesser: RawClient
+) -> None:
+    send(guesser, AT_ONCE + WAITING)
+    receive(guesser, AT_ONCE)
+    stub.stop()
+    receive(guesser, WAITING)
