@@ -72,7 +72,7 @@ def test_claim_07_refusals_that_are_not_read_do_not_hold_the_gate(
             raw = RawClient(stub.home.path / "profile/rogue0", window=WINDOW)
             ask_without_reading(stack.enter_context(raw), method)
         check_friends(stub, parked)
-    wait_counted(stub, "conn", 2, "QUOTA")
+    wait_counted(stub, "conn", 1, "QUOTA")
 
 
 def test_claim_07_several_who_do_not_read_do_not_hold_the_gate(

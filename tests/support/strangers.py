@@ -104,7 +104,7 @@ def ask_without_reading(raw: RawClient, method: str, most: int = 100_000) -> Non
     """
 
     def ask() -> None:
-        raw.set_patience(0.5)
+        raw.set_patience(1)
         with contextlib.suppress(OSError):
             for _ in range(most):
                 raw.send(raw.request(method, token="none").SerializeToString())
