@@ -13,6 +13,7 @@
 #include "proto/c/alloc.h"
 #include "proto/c/buffer.h"
 #include "proto/c/envelope.h"
+#include "proto/c/message.h"
 #include "proto/c/rule.h"
 #include "proto/c/sha256.h"
 #include "proto/c/status.h"
@@ -75,6 +76,7 @@ typedef struct wd_call {
     /* set by policy */
     wd_budget *budget;               /* owned: the memory of all below */
     ProtobufCMessage *message;       /* the method's request, decoded */
+    const wd_text_fault *faults;     /* of its items; the planner takes them */
     uint8_t digest[WD_SHA256_BYTES]; /* HMAC of method and payload; of audited calls */
     wd_pair *pairs;                  /* what goes on record */
     size_t n_pairs;

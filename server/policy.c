@@ -80,14 +80,30 @@ static void make_digest(wd_call *call)
 static wd_status decode(wd_call *call, wd_error *err)
 {
     const wd_span payload = call->request->payload;
+    const wd_method *method = call->route->method;
+    wd_listed listed = {.faults = NULL};
 
     call->budget = wd_budget_new(payload.size);
     if (call->budget == NULL)
         return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
-    if (call->route->method->request == NULL)
+    if (method->request == NULL)
         return WD_OK; /* CANCEL has no payload */
-    return wd_message_decode(call->route->method->request, payload, call->budget,
-                             &call->message, err);
+    if (method->record != WD_RECORD_ITEM)
+        return wd_message_decode(method->request, payload, call->budget, &call->message,
+                                 err);
+    WD_TRY(
+        wd_message_decode_list(method->request, payload, call->budget, &listed, err));
+    call->message = listed.message;
+    call->faults = listed.faults;
+    return WD_OK;
+}
+
+const wd_text_fault *wd_call_take_faults(wd_call *call)
+{
+    const wd_text_fault *faults = call->faults;
+
+    call->faults = NULL;
+    return faults;
 }
 
 /* One pair, of the whole call; none of what leaves no record. */
@@ -159,5 +175,11 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
         return WD_FAILED;
     wd_step step =
         route->plan != NULL ? route->plan(call, err) : wd_call_plan_one(call, err);
-    return step == WD_NEXT ? keep_requests(call, err) : step;
+    if (step != WD_NEXT)
+        return step;
+    if (call->faults != NULL) { /* the planner does not know of them */
+        (void)wd_refuse(err, call->faults->reason, "%s", call->faults->message);
+        return WD_FAILED;
+    }
+    return keep_requests(call, err);
 }

@@ -6,6 +6,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "proto/c/message.h"
 #include "proto/c/utf8.h"
 
 /* A text is written with the first bounds under which the whole fits into a row. */
@@ -227,7 +228,8 @@ static void put_message(writing *w, const ProtobufCMessage *message)
 static const ProtobufCMessage *part_of(const ProtobufCMessage *message, uint32_t item)
 {
     const ProtobufCFieldDescriptor *items =
-        protobuf_c_message_descriptor_get_field_by_name(message->descriptor, "items");
+        protobuf_c_message_descriptor_get_field_by_name(message->descriptor,
+                                                        WD_MESSAGE_LIST);
     if (items == NULL || items->label != PROTOBUF_C_LABEL_REPEATED ||
         items->type != PROTOBUF_C_TYPE_MESSAGE || item >= count(message, items))
         return message;

@@ -6,6 +6,18 @@
 #include "proto/c/utf8.h"
 #include "proto/c/wire.h"
 
+/* What a scan collects of a list whose elements stand for themselves. */
+typedef struct list_scan {
+    const ProtobufCFieldDescriptor *list;
+    wd_span bytes; /* of the whole message */
+    wd_budget *budget;
+    uint8_t *copy;     /* of `bytes`, with '?' in the faults; NULL: there is none yet */
+    size_t n_elements; /* begun */
+    const char *field; /* of the element, where the scan stands; NULL: in no element */
+    wd_text_fault *first;
+    wd_text_fault **next; /* where the next fault goes */
+} list_scan;
+
 /* Where the scan stands: in the message of levels[depth], inside that of depth - 1. */
 typedef struct scanner {
     struct {
@@ -14,6 +26,7 @@ typedef struct scanner {
     } levels[WD_MESSAGE_DEPTH];
     size_t depth;
     bool done;
+    list_scan *of_list; /* NULL: a fault is the whole message's */
 } scanner;
 
 static wd_status check_text(const ProtobufCMessageDescriptor *type,
@@ -29,6 +42,66 @@ static wd_status check_text(const ProtobufCMessageDescriptor *type,
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s.%s has a NUL inside",
                          type->name, field->name);
     return WD_OK;
+}
+
+static wd_status spent(wd_span bytes, const wd_budget *budget, const char *name,
+                       wd_error *err)
+{
+    return wd_refuse(err, WD_REASON_TOO_LARGE,
+                     "decoding %s of %zu bytes would take more than its budget of %zu "
+                     "bytes of memory",
+                     name, bytes.size, wd_budget_limit(budget));
+}
+
+/* The element has a text that is none: why, is in *why. false: the budget is spent. */
+static bool note_fault(list_scan *in, wd_span text, const wd_error *why)
+{
+    wd_text_fault *fault = wd_budget_take(in->budget, sizeof(*fault));
+    const char *message = wd_budget_text(in->budget, why->msg, strlen(why->msg));
+    if (in->copy == NULL) {
+        in->copy = wd_budget_take(in->budget, in->bytes.size);
+        if (in->copy != NULL)
+            memcpy(in->copy, in->bytes.data, in->bytes.size);
+    }
+    if (fault == NULL || message == NULL || in->copy == NULL)
+        return false;
+    memset(in->copy + (text.data - in->bytes.data), '?', text.size);
+    *fault = (wd_text_fault){.element = in->n_elements - 1,
+                             .field = in->field,
+                             .text = text,
+                             .reason = why->reason,
+                             .message = message};
+    *in->next = fault;
+    in->next = &fault->next;
+    return true;
+}
+
+/* A text of the innermost message. */
+static wd_status scan_text(scanner *scan, const ProtobufCFieldDescriptor *field,
+                           wd_span text, wd_error *err)
+{
+    const ProtobufCMessageDescriptor *type = scan->levels[scan->depth].type;
+    list_scan *in = scan->of_list;
+    if (in == NULL || in->field == NULL)
+        return check_text(type, field, text, err);
+    wd_error why;
+    if (check_text(type, field, text, &why) == WD_OK || note_fault(in, text, &why))
+        return WD_OK;
+    return spent(in->bytes, in->budget, type->name, err);
+}
+
+/* Keep up with which field of which element the scan comes to. */
+static void follow_list(const scanner *scan, const ProtobufCFieldDescriptor *field)
+{
+    list_scan *in = scan->of_list;
+    if (in == NULL)
+        return;
+    if (scan->depth == 0) {
+        in->n_elements += field == in->list;
+        in->field = field == in->list ? field->name : NULL;
+    } else if (scan->depth == 1 && in->field != NULL) {
+        in->field = field->name;
+    }
 }
 
 static wd_status enter(scanner *scan, const ProtobufCMessageDescriptor *type,
@@ -50,8 +123,9 @@ static wd_status scan_field(scanner *scan, const wd_wire_field *read, wd_error *
         protobuf_c_message_descriptor_get_field(type, read->number);
     if (field == NULL || read->type != WD_WIRE_BYTES)
         return WD_OK; /* unpacking judges wire types */
+    follow_list(scan, field);
     if (field->type == PROTOBUF_C_TYPE_STRING)
-        return check_text(type, field, read->bytes, err);
+        return scan_text(scan, field, read->bytes, err);
     if (field->type == PROTOBUF_C_TYPE_MESSAGE)
         return enter(scan, field->descriptor, read->bytes, err);
     return WD_OK;
@@ -75,24 +149,24 @@ static wd_status scan_step(scanner *scan, wd_error *err)
 
 /* Over the encoded bytes, because in the decoded message a NUL has already cut its
  * string short. Goes no deeper than WD_MESSAGE_DEPTH, and so neither will unpacking. */
-wd_status wd_message_check(const ProtobufCMessageDescriptor *type, wd_span bytes,
-                           wd_error *err)
+static wd_status scan_all(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                          list_scan *of_list, wd_error *err)
 {
     scanner scan;
     scan.levels[0].in = wd_wire_read(bytes);
     scan.levels[0].type = type;
     scan.depth = 0;
     scan.done = false;
+    scan.of_list = of_list;
     while (!scan.done)
         WD_TRY(scan_step(&scan, err));
     return WD_OK;
 }
 
-wd_status wd_message_decode(const ProtobufCMessageDescriptor *type, wd_span bytes,
-                            wd_budget *budget, ProtobufCMessage **ret_message,
-                            wd_error *err)
+static wd_status unpack(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                        wd_budget *budget, ProtobufCMessage **ret_message,
+                        wd_error *err)
 {
-    WD_TRY(wd_message_check(type, bytes, err));
     ProtobufCMessage *message = protobuf_c_message_unpack(
         type, wd_budget_allocator(budget), bytes.size, bytes.data);
     if (message != NULL) {
@@ -100,12 +174,46 @@ wd_status wd_message_decode(const ProtobufCMessageDescriptor *type, wd_span byte
         return WD_OK;
     }
     if (wd_budget_spent(budget))
-        return wd_refuse(err, WD_REASON_TOO_LARGE,
-                         "decoding %s of %zu bytes would take more than its budget of "
-                         "%zu bytes of memory",
-                         type->name, bytes.size, wd_budget_limit(budget));
+        return spent(bytes, budget, type->name, err);
     return wd_refuse(err, WD_REASON_MALFORMED, "%s has a field of another type",
                      type->name);
+}
+
+wd_status wd_message_check(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                           wd_error *err)
+{
+    return scan_all(type, bytes, NULL, err);
+}
+
+wd_status wd_message_decode(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                            wd_budget *budget, ProtobufCMessage **ret_message,
+                            wd_error *err)
+{
+    WD_TRY(scan_all(type, bytes, NULL, err));
+    return unpack(type, bytes, budget, ret_message, err);
+}
+
+static const ProtobufCFieldDescriptor *find_list(const ProtobufCMessageDescriptor *type)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(type, WD_MESSAGE_LIST);
+    return field != NULL && field->label == PROTOBUF_C_LABEL_REPEATED &&
+                   field->type == PROTOBUF_C_TYPE_MESSAGE
+               ? field
+               : NULL;
+}
+
+wd_status wd_message_decode_list(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                                 wd_budget *budget, wd_listed *ret, wd_error *err)
+{
+    list_scan in = {.list = find_list(type), .bytes = bytes, .budget = budget};
+    in.next = &in.first;
+    WD_TRY(scan_all(type, bytes, &in, err));
+    if (in.copy != NULL)
+        bytes.data = in.copy;
+    WD_TRY(unpack(type, bytes, budget, &ret->message, err));
+    ret->faults = in.first;
+    return WD_OK;
 }
 
 wd_status wd_message_encode(const ProtobufCMessage *message, wd_buffer *out,

@@ -27,6 +27,33 @@ WD_MUST_USE wd_status wd_message_decode(const ProtobufCMessageDescriptor *type,
                                         wd_span bytes, wd_budget *budget,
                                         ProtobufCMessage **ret_message, wd_error *err);
 
+/* A text inside one element of a repeated message that is no text. */
+typedef struct wd_text_fault {
+    struct wd_text_fault *next; /* a later one; NULL: none */
+    size_t element;             /* which one, from 0 */
+    const char *field;          /* the element's field that it stands in; static */
+    wd_span text;               /* as it came, in the bytes that were decoded */
+    wd_reason reason;           /* MALFORMED or FIELD_INVALID, as above */
+    const char *message;        /* for people; in the budget */
+} wd_text_fault;
+
+typedef struct wd_listed {
+    ProtobufCMessage *message;
+    wd_text_fault *faults; /* in their order; NULL: there is none */
+} wd_listed;
+
+/* The field of a request whose elements stand for themselves. */
+#define WD_MESSAGE_LIST "items"
+
+/* As wd_message_decode, for a message with a repeated message WD_MESSAGE_LIST: a text
+ * inside an element that is not UTF-8 or has a NUL is that element's fault alone. What is
+ * decoded has '?' for each byte of such a text: whoever asks for this must look at the
+ * faults. A message without that list has none.
+ * Errors: as wd_message_decode */
+WD_MUST_USE wd_status wd_message_decode_list(const ProtobufCMessageDescriptor *type,
+                                             wd_span bytes, wd_budget *budget,
+                                             wd_listed *ret, wd_error *err);
+
 /* The part of wd_message_decode that comes before memory is taken: for those who unpack
  * what a part of Warded itself has sent.
  * Errors: MALFORMED, FIELD_INVALID as above; a field may still have another wire type */

@@ -57,6 +57,11 @@ static void fill_job(const wd_call *call, wd_item *item, wd_span code)
     job->limits.output_bytes = limits->output_bytes;
 }
 
+static wd_span text_span(const char *text)
+{
+    return (wd_span){(const uint8_t *)text, strlen(text)};
+}
+
 /* Decide one item. Fails only when memory is out. */
 static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
 {
@@ -66,7 +71,6 @@ static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
     const char *field = NULL;
     wd_error err;
 
-    item->message = "";
     if (wd_item_check(item->asked, &config->sandbox.maxima, &field, &err) != WD_OK)
         return refuse(item, STATUS(INVALID_ACTION), field, &err, budget);
     pair->trajectory_id = item->asked->trajectory_id;
@@ -95,12 +99,11 @@ static wd_status plan_item(const wd_call *call, wd_item *item, wd_pair *pair)
     return WD_OK;
 }
 
-static void digest_action(const wd_call *call, const char *action, wd_pair *pair)
+static void digest_action(const wd_call *call, wd_span action, wd_pair *pair)
 {
     uint8_t mac[WD_SHA256_BYTES];
 
-    wd_hmac_sha256((wd_span){call->gate->digest_key, WD_SHA256_BYTES},
-                   (wd_span){(const uint8_t *)action, strlen(action)}, mac);
+    wd_hmac_sha256((wd_span){call->gate->digest_key, WD_SHA256_BYTES}, action, mac);
     wd_hex((wd_span){mac, sizeof(mac)}, pair->digest);
 }
 
@@ -138,17 +141,37 @@ static wd_status chain(wd_items *items, wd_budget *budget)
     return WD_OK;
 }
 
-static wd_status plan_all(const wd_call *call, wd_items *items, wd_pair *pairs)
+/* The texts of the item that *at comes to, if they are faulty: refuse it. An action that
+ * is no text goes on record by the digest of what came. */
+static wd_status plan_faults(const wd_call *call, wd_item *item,
+                             const wd_text_fault **at, wd_pair *pair)
+{
+    const wd_text_fault *first = *at;
+    wd_error err;
+
+    for (; *at != NULL && (*at)->element == pair->item; *at = (*at)->next) {
+        if (strcmp((*at)->field, "action") == 0)
+            digest_action(call, (*at)->text, pair);
+    }
+    (void)wd_refuse(&err, WD_REASON_FIELD_INVALID, "%s", first->message);
+    return refuse(item, STATUS(INVALID_ACTION), first->field, &err, call->budget);
+}
+
+static wd_status plan_all(const wd_call *call, const wd_text_fault *faults,
+                          wd_items *items, wd_pair *pairs)
 {
     const Warded__V1__GetObservationRequest *request =
         (const Warded__V1__GetObservationRequest *)(const void *)call->message;
 
     for (size_t i = 0; i < items->n_items; i++) {
         wd_item *item = &items->items[i];
-        *item = (wd_item){.asked = request->items[i]};
+        *item = (wd_item){.asked = request->items[i], .message = ""};
         pairs[i] = (wd_pair){.item = (uint32_t)i};
-        digest_action(call, item->asked->action, &pairs[i]);
-        WD_TRY(plan_item(call, item, &pairs[i]));
+        digest_action(call, text_span(item->asked->action), &pairs[i]);
+        if (faults != NULL && faults->element == i)
+            WD_TRY(plan_faults(call, item, &faults, &pairs[i]));
+        else
+            WD_TRY(plan_item(call, item, &pairs[i]));
     }
     return chain(items, call->budget);
 }
@@ -164,7 +187,7 @@ static wd_status make_plan(wd_call *call, size_t n_items, wd_items **ret_items,
         return WD_RESOURCE_EXHAUSTED;
     *items = (wd_items){.n_items = n_items, .items = array};
     *ret_items = items;
-    return plan_all(call, items, *ret_pairs);
+    return plan_all(call, wd_call_take_faults(call), items, *ret_pairs);
 }
 
 wd_step wd_items_plan(wd_call *call, wd_error *err)

@@ -91,6 +91,33 @@ static void check_items(const ProtobufCMessage *message, wd_budget *budget)
         check_item(request->items[i], budget);
 }
 
+/* The same bytes as a list whose elements stand for themselves: what was decoded is
+ * again; and what is more has faults to tell, in their order. */
+static void check_list(const ProtobufCMessageDescriptor *type, wd_span bytes,
+                       bool plain)
+{
+    WD_AUTO(wd_budget) *budget = wd_budget_new(bytes.size);
+    wd_listed listed = {.message = NULL};
+    wd_error err = {.status = WD_OK};
+    size_t element = 0;
+
+    FUZZ_CHECK(budget != NULL);
+    wd_status status = wd_message_decode_list(type, bytes, budget, &listed, &err);
+    FUZZ_CHECK((status == WD_OK) == (listed.message != NULL));
+    FUZZ_CHECK(status == WD_OK || !plain);
+    if (status != WD_OK) {
+        fuzz_check_refusal(status, &err);
+        return;
+    }
+    fuzz_check_texts(listed.message);
+    check_items(listed.message, budget);
+    FUZZ_CHECK(plain == (listed.faults == NULL));
+    for (const wd_text_fault *at = listed.faults; at != NULL; at = at->next) {
+        FUZZ_CHECK(at->element >= element);
+        element = at->element;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     wd_span in = {data, size};
@@ -100,6 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_CHECK(budget != NULL);
     ProtobufCMessage *message = decode(type, in, budget, &err);
+    if (message != NULL || err.reason != WD_REASON_TOO_LARGE)
+        check_list(type, in, message != NULL);
     if (message == NULL)
         return 0;
     fuzz_check_texts(message);
