@@ -245,6 +245,14 @@ static void check_layer(wd_check *c, const wd_layer_state *layer)
         wd_check_warn(c, name, text);
 }
 
+static void refuse_all(wd_check *c, const char *why)
+{
+    char text[WD_CHECK_TEXT_BYTES];
+    (void)snprintf(text, sizeof(text), "%s", why);
+    wd_layer_add_cure(text, sizeof(text));
+    wd_check_bad(c, "sandbox", text);
+}
+
 /* The canary is warded-execd's, at its start. Where no layer could be tried, what is in
  * the way is one fact. */
 static void check_layers(wd_check *c)
@@ -257,7 +265,7 @@ static void check_layers(wd_check *c)
     wd_probe_layers(c->config, layers);
     const wd_layer_state *missing = wd_probe_missing(layers);
     if (missing != NULL && wd_probe_untried(missing) != NULL)
-        wd_check_bad(c, "sandbox", wd_probe_untried(missing));
+        refuse_all(c, wd_probe_untried(missing));
     for (size_t i = 0; i < WD_LAYER_COUNT; i++)
         if (layers[i].id != WD_LAYER_CANARY)
             check_layer(c, &layers[i]);

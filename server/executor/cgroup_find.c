@@ -195,8 +195,8 @@ wd_status wd_cgroup_enable(const wd_cgroup_tree *tree, wd_error *err)
             ok = move_processes(parent) && enable_one(parent, names[i]);
         if (!ok)
             return wd_fail(err, WD_UNAVAILABLE,
-                           "cgroup-%s: write +%s to %s/cgroup.subtree_control: %s; %s",
-                           names[i], names[i], parent, strerror(errno), WD_CURE_CGROUP);
+                           "cgroup-%s: write +%s to %s/cgroup.subtree_control: %s",
+                           names[i], names[i], parent, strerror(errno));
     }
     return WD_OK;
 }

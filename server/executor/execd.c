@@ -33,8 +33,7 @@ static wd_status check_layers(wd_execd *execd, wd_error *err)
     const wd_layer_state *missing = wd_probe_missing(execd->layers);
     if (missing == NULL)
         return WD_OK;
-    return wd_fail(err, WD_UNAVAILABLE, "%s: %s; %s", missing->name, missing->detail,
-                   missing->cure);
+    return wd_fail(err, WD_UNAVAILABLE, "%s: %s", missing->name, missing->detail);
 }
 
 wd_status wd_execd_init(wd_execd *execd, const wd_config *config, int control,
@@ -249,8 +248,8 @@ wd_status wd_execd_run(wd_execd *execd, wd_error *err)
     wd_status status = WD_OK;
     int64_t stop_by = INT64_MAX;
     wd_execd_schedule(execd);
-    while (status == WD_OK && !(execd->stopping && is_idle(execd)) &&
-           now_ms() < stop_by) {
+    while (status == WD_OK && execd->refused.status == WD_OK &&
+           !(execd->stopping && is_idle(execd)) && now_ms() < stop_by) {
         watch(execd, fds);
         if (poll(fds, n_fds, timeout_ms(execd)) < 0)
             continue; /* EINTR */
@@ -259,5 +258,8 @@ wd_status wd_execd_run(wd_execd *execd, wd_error *err)
             stop_by = now_ms() + STOP_MS;
     }
     free(fds);
-    return status;
+    if (status != WD_OK || execd->refused.status == WD_OK)
+        return status;
+    *err = execd->refused;
+    return err->status;
 }

@@ -53,12 +53,13 @@ typedef struct wd_execd {
     int next_fd;      /* a job socket that waits for the last one's runs to end; -1 */
     bool ending;      /* the socket has ended, its runs have not */
     bool was_ready;   /* 'R' was sent */
+    wd_error refused; /* a canary could not be started before that; WD_OK: none */
     bool available;   /* every slot holds */
     bool stopping;
 } wd_execd;
 
 /* Try the layers and make what all slots share.
- * Errors: UNAVAILABLE a layer is missing: "LAYER: what; cure" */
+ * Errors: UNAVAILABLE a layer is missing: "LAYER: what"; its cure is still to be added */
 WD_MUST_USE wd_status wd_execd_init(wd_execd *execd, const wd_config *config,
                                     int control, int64_t canary_ms, wd_error *err);
 void wd_execd_done(wd_execd *execd);
@@ -77,8 +78,8 @@ void wd_execd_schedule(wd_execd *execd);
 wd_status wd_execd_finish(wd_execd *execd, wd_place *place, wd_error *err);
 /* The gate is gone: kill and forget all that came from it. */
 void wd_execd_forget(wd_execd *execd);
-/* A canary did not hold. */
-void wd_execd_distrust(wd_execd *execd, const char *why);
+/* A canary did not hold: "LAYER: what" */
+void wd_execd_distrust(wd_execd *execd, const char *surprise);
 
 /* execd_say.c: messages to the gate; nothing happens without one. */
 void wd_execd_say_ready(wd_execd *execd);

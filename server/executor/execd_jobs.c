@@ -162,8 +162,10 @@ static void start_canary(wd_execd *execd, wd_place *place)
     wd_action action = wd_canary_action(execd->canary);
     if (wd_run_start(&place->run, execd->kit, place->index, &action, &error) == WD_OK)
         place->state = WD_PLACE_CANARY;
-    else
+    else if (execd->was_ready)
         wd_execd_distrust(execd, error.msg);
+    else
+        execd->refused = error;
 }
 
 /* Takes the job. */
@@ -306,8 +308,11 @@ void wd_execd_forget(wd_execd *execd)
     execd->ending = true;
 }
 
-void wd_execd_distrust(wd_execd *execd, const char *why)
+void wd_execd_distrust(wd_execd *execd, const char *surprise)
 {
+    char why[WD_ERROR_MSG_BYTES];
+    (void)snprintf(why, sizeof(why), "%s", surprise);
+    wd_layer_add_cure(why, sizeof(why));
     wd_log(WD_LOG_ERROR, "execd.distrust", WD_KV("error", why));
     const int64_t wait_ms =
         execd->canary_ms < DISTRUST_MS ? execd->canary_ms : DISTRUST_MS;

@@ -121,6 +121,7 @@ int main(int argc, char **argv)
     }
     if (status == WD_OK)
         return 0;
+    wd_layer_add_cure(error.msg, sizeof(error.msg)); /* whichever layer it is about */
     wd_log(WD_LOG_ERROR, "execd.refused", WD_KV("error", error.msg));
     (void)!wd_control_send(WD_CONTROL_FD, WD_CONTROL_FAILED, -1, error.msg, NULL);
     return EXIT_REFUSE;

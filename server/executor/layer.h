@@ -1,7 +1,8 @@
 /* layer.h - the walls of a slot: one table of names, duties and cures.
  *
  * A slot that can't put up a wall names it with this number; `warded check`, the refusal
- * at start and the Ready message print the same name and the same cure.
+ * at start and the Ready message print the same name, the first two the same cure. A cure
+ * names each system call that the layer takes and that a filter around us may well deny.
  *
  * Threads: any.  Owns: nothing; static text.
  * Source:  docs/security.md. Used by warded-slot too: no dependency but libc. */
@@ -20,8 +21,8 @@
     "that allows clone with CLONE_NEW*, --security-opt apparmor=unconfined"
 #define WD_CURE_MOUNT                                                                  \
     "in a container: --cap-add SYS_ADMIN and a seccomp profile that allows mount, "    \
-    "umount2, pivot_root, mount_setattr; --security-opt apparmor=unconfined; not "     \
-    "inside a chroot"
+    "umount2, pivot_root, mount_setattr, open_tree, move_mount, openat2; "             \
+    "--security-opt apparmor=unconfined; not inside a chroot"
 #define WD_CURE_CGROUP                                                                 \
     "mount the controller writable (v1), or delegate the cgroup (v2: Delegate=yes in " \
     "the unit; Docker: --cgroupns=private and a writable /sys/fs/cgroup)"
@@ -35,20 +36,26 @@
     X(RLIMITS, "rlimits", true,                                                        \
       "a seccomp profile around warded must allow prlimit64; " WD_CORE_CURE)           \
     X(PID_NS, "pid-namespace", true, WD_CURE_NS)                                       \
+    X(PROCESS_TREE, "process-tree", true,                                              \
+      "a seccomp profile around warded must allow kill, setsid, setpriority, "         \
+      "fork, signalfd4, pidfd_open and prctl(PR_SET_PDEATHSIG, "                       \
+      "PR_SET_CHILD_SUBREAPER); there must be room for processes (ulimit -u, systemd " \
+      "TasksMax, Docker --pids-limit)")                                                \
     X(NET_NS, "net-namespace", true, WD_CURE_NS)                                       \
     X(IPC_NS, "ipc-namespace", true, WD_CURE_NS)                                       \
-    X(UTS_NS, "uts-namespace", true, WD_CURE_NS)                                       \
+    X(UTS_NS, "uts-namespace", true, WD_CURE_NS ", and sethostname")                   \
     X(CGROUP_NS, "cgroup-namespace", true, WD_CURE_NS)                                 \
     X(MOUNTS, "mounts", true, WD_CURE_MOUNT)                                           \
     X(PROC, "proc", true,                                                              \
       "a fresh /proc is refused where the visible one has masked parts: Docker "       \
       "--security-opt systempaths=unconfined, Kubernetes procMount: Unmasked")         \
-    X(CGROUP_MEMORY, "cgroup-memory", true, WD_CURE_CGROUP)                            \
+    X(CGROUP_MEMORY, "cgroup-memory", true,                                            \
+      WD_CURE_CGROUP "; /proc/self/oom_score_adj must be writable")                    \
     X(CGROUP_PIDS, "cgroup-pids", true, WD_CURE_CGROUP)                                \
     X(CGROUP_CPU, "cgroup-cpu", false, WD_CURE_CGROUP)                                 \
     X(CAPABILITIES, "capabilities", true,                                              \
       "a seccomp profile around warded must allow setresuid, setresgid, setgroups, "   \
-      "capset and prctl(PR_CAPBSET_DROP)")                                             \
+      "capset and prctl(PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_CAP_AMBIENT)")            \
     X(NO_NEW_PRIVS, "no-new-privs", true,                                              \
       "a seccomp profile around warded must allow prctl(PR_SET_NO_NEW_PRIVS)")         \
     X(LANDLOCK, "landlock", true,                                                      \
@@ -60,13 +67,16 @@
       "a kernel with CONFIG_SECCOMP_FILTER; a seccomp profile around warded must "     \
       "allow seccomp(2)")                                                              \
     X(DESCRIPTORS, "descriptors", true,                                                \
-      "a seccomp profile around warded must allow close_range and memfd_create "       \
+      "warded-slot of the same build must stand beside warded-execd; a seccomp "       \
+      "profile around warded must allow close_range, memfd_create, fcntl, dup2 and "   \
+      "pipe2 "                                                                         \
       "(Linux >= 5.11)")                                                               \
     X(INTERPRETER, "interpreter", true,                                                \
       "tools[].interpreter must be an executable file below one of sandbox.roots")     \
     X(CANARY, "canary", true,                                                          \
-      "the sandbox let something through or behaved unexpectedly: run `warded check` " \
-      "and report it; nothing runs until it holds")
+      "the sandbox let something through or behaved unexpectedly, or its bait could "  \
+      "not be set out in run/ and on loopback: run `warded check` and report it; "     \
+      "nothing runs until it holds")
 
 typedef enum wd_layer_id {
 #define X(id, name, mandatory, cure) WD_LAYER_##id,
@@ -79,6 +89,12 @@ typedef enum wd_layer_id {
 const char *wd_layer_name(wd_layer_id id);
 bool wd_layer_mandatory(wd_layer_id id);
 const char *wd_layer_cure(wd_layer_id id);
+
+/* Put the cure behind a refusal that begins with a layer's name and a colon, unless it is
+ * there; of what fails it is the middle that is cut, so that name and cure stay whole.
+ * Other texts stay as they are. `size`: bytes of `text`, at least WD_LAYER_CURE_BYTES. */
+#define WD_LAYER_CURE_BYTES 512
+void wd_layer_add_cure(char *text, size_t size);
 
 /* The layer called `name`; WD_LAYER_COUNT when none is. */
 wd_layer_id wd_layer_find(const char *name);

@@ -82,11 +82,20 @@ static void read_answer(int fd, pid_t pid, wd_layer_state *layer)
         describe_fault(&report, layer);
 }
 
+/* What each try takes failed: `about` is the layer that this tells of. */
+static void describe_failed_try(wd_layer_id about, const char *what,
+                                wd_layer_state *layer)
+{
+    wd_slot_report report = {.layer = (int32_t)about, .error = errno};
+    (void)snprintf(report.what, sizeof(report.what), "%s", what);
+    describe_fault(&report, layer);
+}
+
 static void try_in_slot(const bench *b, wd_layer_state *layer)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
-        set_absent(layer, errno, "pipe: %s", strerror(errno));
+        describe_failed_try(WD_LAYER_DESCRIPTORS, "pipe2", layer);
         return;
     }
     const wd_slot_birth birth = {
@@ -97,7 +106,7 @@ static void try_in_slot(const bench *b, wd_layer_state *layer)
     pid_t pid = wd_slot_spawn(&birth);
     (void)close(report[1]);
     if (pid < 0)
-        set_absent(layer, errno, "fork: %s", strerror(errno));
+        describe_failed_try(WD_LAYER_PROCESS_TREE, "fork", layer);
     else
         read_answer(report[0], pid, layer);
     (void)close(report[0]);
@@ -298,9 +307,9 @@ static bool was_refused(const wd_layer_state *layer)
 static const struct {
     wd_layer_id layer, needs;
 } needs[] = {
-    {WD_LAYER_MOUNTS, WD_LAYER_PID_NS},      {WD_LAYER_PROC, WD_LAYER_PID_NS},
-    {WD_LAYER_INTERPRETER, WD_LAYER_PID_NS}, {WD_LAYER_PROC, WD_LAYER_MOUNTS},
-    {WD_LAYER_INTERPRETER, WD_LAYER_MOUNTS},
+    {WD_LAYER_PROCESS_TREE, WD_LAYER_PID_NS}, {WD_LAYER_MOUNTS, WD_LAYER_PID_NS},
+    {WD_LAYER_PROC, WD_LAYER_PID_NS},         {WD_LAYER_INTERPRETER, WD_LAYER_PID_NS},
+    {WD_LAYER_PROC, WD_LAYER_MOUNTS},         {WD_LAYER_INTERPRETER, WD_LAYER_MOUNTS},
 };
 
 /* NULL: nothing that it needs is missing. Of the layers those before it were tried. */

@@ -63,7 +63,10 @@ wd_status wd_run_start(wd_run *run, const wd_slot_kit *kit, unsigned index,
     run->cpu_check_ms = next_cpu_check(run);
     wd_capture_init(&run->out, action->limits.output_bytes);
     wd_capture_init(&run->err, action->limits.output_bytes);
-    return wd_slot_start(kit, index, action, &run->slot, err);
+    wd_status status = wd_slot_start(kit, index, action, &run->slot, err);
+    if (status != WD_OK)
+        wd_layer_add_cure(err->msg, sizeof(err->msg));
+    return status;
 }
 
 /* --- watching --------------------------------------------------------------------------- */
@@ -240,9 +243,10 @@ static void set_failure(wd_run_result *result, wd_layer_id layer, const char *wh
                         int error)
 {
     result->outcome = WARDED__EXEC__V1__DONE__OUTCOME__FAILED;
-    (void)snprintf(result->failure, sizeof(result->failure), "%s: %s%s%s; %s",
+    (void)snprintf(result->failure, sizeof(result->failure), "%s: %s%s%s",
                    wd_layer_name(layer), what, error != 0 ? ": " : "",
-                   error != 0 ? strerror(error) : "", wd_layer_cure(layer));
+                   error != 0 ? strerror(error) : "");
+    wd_layer_add_cure(result->failure, sizeof(result->failure));
 }
 
 void wd_run_result_get(wd_run *run, wd_run_result *ret_result)

@@ -67,14 +67,15 @@ static wd_status spawn(const wd_slot_kit *kit, const parts *p, wd_slot *slot,
     };
     slot->pid = wd_slot_spawn(&birth);
     if (slot->pid < 0)
-        return wd_fail(err, WD_UNAVAILABLE, "pid-namespace: fork: %s", strerror(errno));
+        return wd_fail(err, WD_UNAVAILABLE, "process-tree: fork: %s", strerror(errno));
     slot->process_fd = pidfd_open(slot->pid, 0);
     if (slot->process_fd >= 0)
         return WD_OK;
     int error = errno;
     (void)kill(slot->pid, SIGKILL);
     (void)waitpid(slot->pid, NULL, 0);
-    return wd_fail(err, WD_UNAVAILABLE, "descriptors: pidfd_open: %s", strerror(error));
+    return wd_fail(err, WD_UNAVAILABLE, "process-tree: pidfd_open: %s",
+                   strerror(error));
 }
 
 wd_status wd_slot_start(const wd_slot_kit *kit, unsigned index, const wd_action *action,

@@ -34,7 +34,7 @@ static bool hold_only_own(wd_slot_fault *fault)
 static bool put_up_walls(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     if (setsid() < 0)
-        return wd_slot_fail(fault, WD_LAYER_PID_NS, "setsid");
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "setsid");
     return hold_only_own(fault) && wd_slot_wall_rlimits(spec, fault) &&
            wd_slot_wall_capabilities(fault) && wd_slot_wall_no_new_privs(fault) &&
            wd_slot_wall_landlock(spec, fault);
@@ -55,7 +55,7 @@ static bool become_action(const wd_slot_spec *spec, wd_slot_fault *fault)
     if (chdir("/work") != 0)
         return wd_slot_fail(fault, WD_LAYER_MOUNTS, "chdir /work");
     if (setpriority(PRIO_PROCESS, 0, 0) != 0)
-        return wd_slot_fail(fault, WD_LAYER_RLIMITS, "setpriority");
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "setpriority");
     (void)umask(022);
     (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     wd_slot_reset_signals();
@@ -173,7 +173,7 @@ static bool prepare(const wd_slot_spec *spec, int *ret_signals, wd_slot_fault *f
         return wd_slot_fail(fault, WD_LAYER_UTS_NS, "sethostname");
     *ret_signals = watch_children();
     if (*ret_signals < 0)
-        return wd_slot_fail(fault, WD_LAYER_PID_NS, "signalfd");
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "signalfd");
     return wd_slot_root_build(spec, fault);
 }
 
@@ -182,7 +182,7 @@ static bool start_worker(const wd_slot_spec *spec, pid_t *ret_pid, wd_slot_fault
     *ret_pid = fork();
     if (*ret_pid == 0)
         run_worker(spec);
-    return *ret_pid > 0 || wd_slot_fail(fault, WD_LAYER_PID_NS, "fork");
+    return *ret_pid > 0 || wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "fork");
 }
 
 int wd_slot_init_run(const wd_slot_spec *spec, const void *unused)

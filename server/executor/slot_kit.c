@@ -140,7 +140,7 @@ static wd_status open_kit(wd_slot_kit *kit, wd_error *err)
     WD_TRY(wd_slot_program(kit->program, err));
     WD_TRY(wd_slot_check_roots(kit->config, err));
     if (!wd_slot_adopt_orphans())
-        return wd_fail(err, WD_UNAVAILABLE, "pid-namespace: PR_SET_CHILD_SUBREAPER: %s",
+        return wd_fail(err, WD_UNAVAILABLE, "process-tree: PR_SET_CHILD_SUBREAPER: %s",
                        strerror(errno));
     WD_TRY(wd_filter_build(&kit->filter_fd, err));
     WD_TRY(wd_cgroup_find(&kit->cgroups, err));

@@ -51,34 +51,38 @@ static bool write_maps(const wd_slot_spec *spec, pid_t pid, wd_slot_fault *fault
            write_map(pid, "gid_map", spec->init_uid, spec->worker_uid, fault);
 }
 
-/* Exit status of a child that could not take its ids. */
-#define NO_IDS 125
+/* Exit statuses of a child that could not take its ids, or not be told to die with its
+ * parent. */
+#define NO_IDS      125
+#define NO_DEATHSIG 124
 
 /* --- inside ------------------------------------------------------------------------ */
 
-/* Waits for the maps; takes the ids; then dies with its parent. `go` is a pipe. */
-static bool take_ids(int go)
+/* Waits for the maps; takes the ids; then dies with its parent. `go` is a pipe. 0, or an
+ * exit status. */
+static int take_ids(int go)
 {
     char byte;
     if (read(go, &byte, 1) != 1)
-        return false; /* the parent failed, or is gone */
+        return NO_IDS; /* the parent failed, or is gone */
     if (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0)
-        return false;
+        return NO_IDS;
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     /* after setresuid, which clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-        return false;
+        return NO_DEATHSIG;
     struct pollfd parent = {.fd = go};
-    return poll(&parent, 1, 0) == 0; /* else it was gone before the line above */
+    /* else it was gone before the line above */
+    return poll(&parent, 1, 0) == 0 ? 0 : NO_DEATHSIG;
 }
 
 static _Noreturn void run_inside(const wd_slot_spec *spec, const int go[2],
                                  const wd_slot_child *child)
 {
     (void)close(go[1]);
-    bool mapped = take_ids(go[0]);
+    int status = take_ids(go[0]);
     (void)close(go[0]);
-    _exit(mapped ? child->run(spec, child->context) : NO_IDS);
+    _exit(status == 0 ? child->run(spec, child->context) : status);
 }
 
 /* fork(2) with CLONE_NEW* flags. clone, not clone3: filters around us can see its flags
@@ -86,6 +90,18 @@ static _Noreturn void run_inside(const wd_slot_spec *spec, const int go[2],
 static pid_t fork_into(unsigned long flags)
 {
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, 0);
+}
+
+/* What the child could not say itself; errno stayed with it. */
+static bool has_failed_inside(int status, wd_slot_fault *fault)
+{
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    errno = 0;
+    if (code == NO_IDS)
+        (void)wd_slot_fail(fault, WD_LAYER_CAPABILITIES, "take ids 0 inside");
+    else if (code == NO_DEATHSIG)
+        (void)wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "PR_SET_PDEATHSIG inside");
+    return code == NO_IDS || code == NO_DEATHSIG;
 }
 
 static bool start_child(const wd_slot_spec *spec, pid_t pid, const int go[2],
@@ -115,7 +131,5 @@ bool wd_slot_outer_run(const wd_slot_spec *spec, const wd_slot_child *child,
         (void)close(go[1]); /* lets the child end */
     while (pid > 0 && waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
     }
-    if (ok && WIFEXITED(*ret_status) && WEXITSTATUS(*ret_status) == NO_IDS)
-        ok = wd_slot_fail(fault, WD_LAYER_USER_NS, "take ids 0 inside");
-    return ok;
+    return ok && !has_failed_inside(*ret_status, fault);
 }

@@ -9,8 +9,13 @@
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <net/if.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +37,45 @@ static bool check_uids(const wd_slot_spec *spec, wd_slot_fault *fault)
         setresuid(worker, worker, worker) != 0)
         return wd_slot_fail(fault, WD_LAYER_UIDS, "become 1000 inside");
     return true;
+}
+
+/* As it is ended: from process 1 to the last, by one signal. */
+static bool kill_child(wd_slot_fault *fault)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    if (child < 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "fork");
+    bool ok = pidfd_open(child, 0) >= 0 ||
+              wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "pidfd_open");
+    if (ok && kill(-1, SIGKILL) != 0)
+        ok = wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "kill");
+    if (!ok)
+        return false; /* the child dies with this process, which is process 1 */
+    errno = 0;
+    return (waitpid(child, &status, 0) == child && WIFSIGNALED(status)) ||
+           wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "a killed process lives on");
+}
+
+static bool check_process_tree(const wd_slot_spec *spec, wd_slot_fault *fault)
+{
+    (void)spec;
+    sigset_t children;
+    (void)sigemptyset(&children);
+    (void)sigaddset(&children, SIGCHLD);
+    if (setsid() < 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "setsid");
+    if (setpriority(PRIO_PROCESS, 0, 0) != 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "setpriority");
+    if (signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK) < 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "signalfd");
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "PR_SET_CHILD_SUBREAPER");
+    return kill_child(fault);
 }
 
 static bool check_pid(const wd_slot_spec *spec, wd_slot_fault *fault)
@@ -141,6 +185,7 @@ static const struct probe {
 } probes[] = {
     {WD_LAYER_USER_NS, USER, check_nothing},
     {WD_LAYER_UIDS, USER, check_uids},
+    {WD_LAYER_PROCESS_TREE, USER | CLONE_NEWPID, check_process_tree},
     {WD_LAYER_PID_NS, USER | CLONE_NEWPID, check_pid},
     {WD_LAYER_NET_NS, USER | CLONE_NEWNET, check_net},
     {WD_LAYER_IPC_NS, USER | CLONE_NEWIPC, check_nothing},

@@ -83,12 +83,14 @@ static void reset_signals(void)
 static bool become_slot(const wd_slot_birth *birth, pid_t parent, wd_slot_fault *fault)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
-        return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "PR_SET_PDEATHSIG");
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "PR_SET_PDEATHSIG");
     if (birth->cgroup != NULL && !wd_cgroup_join(birth->cgroup))
         return wd_slot_fail(fault, WD_LAYER_CGROUP_PIDS, "join the cgroup");
     if (!lower_oom_score())
         return wd_slot_fail(fault, WD_LAYER_CGROUP_MEMORY, "set oom_score_adj");
-    if (setsid() < 0 || !place_descriptors(birth))
+    if (setsid() < 0)
+        return wd_slot_fail(fault, WD_LAYER_PROCESS_TREE, "setsid");
+    if (!place_descriptors(birth))
         return wd_slot_fail(fault, WD_LAYER_DESCRIPTORS, "place descriptors");
     go_first();
     reset_signals();

@@ -85,6 +85,8 @@ static bool drop_sets(wd_slot_fault *fault)
 
 bool wd_slot_wall_capabilities(wd_slot_fault *fault)
 {
+    if (prctl(PR_CAPBSET_READ, 0, 0, 0, 0) < 0)
+        return wd_slot_fail(fault, WD_LAYER_CAPABILITIES, "PR_CAPBSET_READ");
     for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
         if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
             return wd_slot_fail(fault, WD_LAYER_CAPABILITIES, "PR_CAPBSET_DROP %lu",

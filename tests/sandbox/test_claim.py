@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox import layers
 from tests.support.execd_client import UID_BASE, Execd, write_home
 
 SLOTS = 2
@@ -24,6 +25,7 @@ def test_claim_10_overlapping_ids_are_refused_with_their_holder_and_cure(
             text = other.wait_refused()
         assert text.startswith(f"uid-range: {base}..{base + 3}: process {holder.pid} ")
         assert "another sandbox.uid_base" in text
+        assert text.endswith(f"; {layers.cures()['uid-range']}")
         holder.kill()
         with Execd(second) as again:  # what was claimed goes with its claimant
             again.wait_ready()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox import layers
 from tests.sandbox.bait import Bait
 from tests.sandbox.counts import leaves
 from tests.support.execd_client import BUILD, UID_BASE, Execd, write_home
@@ -134,6 +135,7 @@ def test_claim_10_a_missing_layer_refuses_start_with_its_name_and_cure(
         text = execd.wait_refused()
     assert text.startswith(f"{case.layer}: "), text
     assert case.cure in text
+    assert text.endswith(f"; {layers.cures()[case.layer]}"), text
     assert "execd.refused" in execd.log.read_text()
     assert list(leaves(execd.pid)) == []
 
@@ -150,6 +152,7 @@ def test_claim_10_a_missing_interpreter_refuses_start(tmp_path: Path) -> None:
     with Execd(write_tool(tmp_path / "home", "/usr/bin/no-such-python")) as execd:
         text = execd.wait_refused()
     assert text.startswith("interpreter: ")
+    assert text.endswith(f"; {layers.cures()['interpreter']}")
     assert "tools[].interpreter" in text
 
 
@@ -159,6 +162,7 @@ def test_claim_10_an_interpreter_that_does_not_interpret_fails_the_canary(
     with Execd(write_tool(tmp_path / "home", "/usr/bin/true")) as execd:
         text = execd.wait_refused()
     assert text.startswith("canary: ")
+    assert text.endswith(f"; {layers.cures()['canary']}")
 
 
 def test_claim_10_mode_external_is_refused_and_says_that_it_is_not_built(
@@ -175,10 +179,10 @@ def test_claim_10_an_optional_layer_that_is_absent_is_reported_not_required(
     wrap = mounted("umount -l /sys/fs/cgroup/cpu")
     with Execd(write_home(tmp_path / "home", slots=1), wrap=wrap) as execd:
         execd.wait_ready()
-        layers = {layer.name: layer for layer in execd.connect().wait_ready().layers}
-    assert not layers["cgroup-cpu"].active
-    assert layers["cgroup-memory"].active
-    assert layers["canary"].active
+        told = {layer.name: layer for layer in execd.connect().wait_ready().layers}
+    assert not told["cgroup-cpu"].active
+    assert told["cgroup-memory"].active
+    assert told["canary"].active
 
 
 def test_claim_10_the_canary_finds_every_hole_when_there_is_no_sandbox(

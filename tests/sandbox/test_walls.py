@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox import layers
 from tests.support.execd_client import BUILD, Execd, write_home
 
 
@@ -43,6 +44,7 @@ CASES = [
     # its first attack that succeeds is to be traced, which stops it
     Case("seccomp", "canary", "not what was expected"),
     Case("descriptors", "canary", "descriptors"),
+    Case("process_tree", "canary", "the child that it left was not found"),
     Case("read_only", "canary", "touch /dev/null"),
     Case("proc", "canary", "/proc/self"),
     Case("cgroup_memory", "canary", "killed for memory"),
@@ -55,11 +57,14 @@ CASES = [
 UNSEEN = ("scopes", "cgroup_cpu")
 
 
-def programs(folder: Path, wall: str) -> Path:
-    """A folder with our executor and a warded-slot without that wall."""
+def programs(folder: Path, wall: str, *, spared: bool = False) -> Path:
+    """A folder with our executor and a warded-slot without that wall; `spared`: only
+    for actions, not for the canary."""
     folder.mkdir()
     shutil.copy(BUILD / "bin" / "warded-execd", folder)
     shutil.copy(BUILD / "slot-without" / wall / "warded-slot", folder)
+    if spared:
+        (folder / "canary-is-spared").touch()
     return folder
 
 
@@ -70,6 +75,7 @@ def test_claim_10_a_wall_left_out_is_missed(case: Case, tmp_path: Path) -> None:
         text = execd.wait_refused()
     assert text.startswith(f"{case.by}: "), text
     assert case.words in text
+    assert text.endswith(f"; {layers.cures()[case.by]}"), text
 
 
 def test_claim_10_with_every_wall_the_same_build_is_ready(tmp_path: Path) -> None:

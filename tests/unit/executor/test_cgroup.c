@@ -1,5 +1,6 @@
 #include "server/executor/cgroup.h"
 #include "server/executor/cgroup_file.h"
+#include "server/executor/layer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -246,6 +247,7 @@ static void a_folder_that_is_not_delegated_is_refused_with_its_cure(void **state
     wd_cgroup_tree tree = {.v2 = {true}, .parent = {strdup("/nonexistent")}};
     assert_int_equal(wd_cgroup_enable(&tree, &error), WD_UNAVAILABLE);
     assert_int_equal(strncmp(error.msg, "cgroup-memory: write +memory", 28), 0);
+    wd_layer_add_cure(error.msg, sizeof(error.msg));
     assert_non_null(strstr(error.msg, "Delegate=yes"));
     assert_false(wd_cgroup_enabled(&tree));
     wd_cgroup_tree_done(&tree);

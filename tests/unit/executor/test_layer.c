@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -52,11 +53,66 @@ static void the_missing_layer_is_the_one_that_was_tried(void **state)
     assert_ptr_equal(wd_probe_missing(layers), &layers[WD_LAYER_DESCRIPTORS]);
 }
 
+static void claim_10_a_refusal_of_any_layer_gets_its_whole_cure_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < WD_LAYER_COUNT; i++) {
+        const char *name = wd_layer_name((wd_layer_id)i);
+        const char *cure = wd_layer_cure((wd_layer_id)i);
+        for (size_t length = 0; length < WD_LAYER_CURE_BYTES; length += 7) {
+            char text[WD_LAYER_CURE_BYTES];
+            (void)snprintf(text, sizeof(text), "%s: %*s", name, (int)length, "x");
+            wd_layer_add_cure(text, sizeof(text));
+            char once[sizeof(text)];
+            memcpy(once, text, sizeof(text));
+            wd_layer_add_cure(text, sizeof(text));
+            assert_string_equal(text, once);
+            assert_memory_equal(text, name, strlen(name));
+            assert_int_equal(text[strlen(name)], ':');
+            const char *end = text + strlen(text) - strlen(cure);
+            assert_string_equal(end, cure);
+            assert_memory_equal(end - 2, "; ", 2);
+        }
+    }
+}
+
+static void a_character_before_a_cure_is_not_cut_in_two(void **state)
+{
+    (void)state;
+    for (int shift = 0; shift < 3; shift++) {
+        char text[WD_LAYER_CURE_BYTES] = "proc: ";
+        memset(text + strlen(text), 'x', (size_t)shift);
+        while (strlen(text) + 4 < sizeof(text))
+            memcpy(text + strlen(text), "\xE2\x82\xAC", 4);
+        wd_layer_add_cure(text, sizeof(text));
+        const char *end = strstr(text, "; a fresh /proc");
+        assert_non_null(end);
+        assert_memory_equal(end - 3, "\xE2\x82\xAC", 3);
+    }
+}
+
+static void what_is_of_no_layer_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "", ":", "proc", "process: x", "pro: x", "moat: x", "sandbox.mode external: no",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char text[WD_LAYER_CURE_BYTES];
+        (void)snprintf(text, sizeof(text), "%s", texts[i]);
+        wd_layer_add_cure(text, sizeof(text));
+        assert_string_equal(text, texts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_has_a_name_of_its_own_and_a_cure),
         cmocka_unit_test(unknown_layers_are_mandatory_and_unknown),
+        cmocka_unit_test(claim_10_a_refusal_of_any_layer_gets_its_whole_cure_once),
+        cmocka_unit_test(a_character_before_a_cure_is_not_cut_in_two),
+        cmocka_unit_test(what_is_of_no_layer_stays_as_it_is),
         cmocka_unit_test(the_missing_layer_is_the_one_that_was_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
