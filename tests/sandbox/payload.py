@@ -42,9 +42,11 @@ class Payload:
     """One attack; `$NAME` in its code stands for bait of the test."""
 
     name: str
-    layer: str  # what stops it
+    layers: tuple[str, ...]  # what stops it, the first one first: names of the program
     proof: str  # how the test knows
     code: str
+    how: str = ""  # the layer does that
+    without: str = ""  # the wall of slot_without.c without which it is not held
     held: tuple[str, ...] | None = ()  # standard output, exactly; None: see `check`
     exit: int | None = 0  # None: see signal, or `check`
     signal: int = 0

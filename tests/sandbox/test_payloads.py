@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sandbox import counts
+from tests.sandbox import counts, layers
 from tests.sandbox.bait import Bait
 from tests.sandbox.payload import PRELUDE, Payload, load, problems
 from tests.support.execd_client import SHARED_BASE, Execd
-from tests.support.jobs import ENDED, Done, Jobs
+from tests.support.jobs import CAUSES, ENDED, Done, Jobs
 
 # Beside each attack: writes a file of its own and watches that it stays alone.
 NEIGHBOUR = """\
@@ -57,7 +57,12 @@ def test_claim_10_payload_is_held(
 def test_claim_10_there_are_eighty_payloads_and_each_names_layer_and_proof() -> None:
     assert len(CASES) >= 80
     assert len({name for name, _ in CASES}) == len(CASES)
-    assert all(p.layer and p.proof for _, p in CASES)
+    known = set(layers.cures())
+    known |= {f"limit {cause.lower()}" for cause in CAUSES}
+    for name, payload in CASES:
+        assert payload.layers, name
+        assert set(payload.layers) <= known, (name, payload.layers)
+        assert payload.proof, name
 
 
 def test_claim_10_actions_draw_different_random_numbers(jobs: Jobs) -> None:

@@ -40,6 +40,7 @@ def _messages() -> Mapping[str, Any]:
 
 
 _MESSAGES = _messages()
+CAUSES: list[str] = list(_MESSAGES["Done"].Cause.keys())
 ToExecutor: Any = _MESSAGES["ToExecutor"]
 ToGate: Any = _MESSAGES["ToGate"]
 

@@ -8,7 +8,8 @@ SMALL = {"files_bytes": 8 << 20}
 PAYLOADS = [
     Payload(
         name="fill_every_folder",
-        layer="tmpfs size: one for all writable folders",
+        layers=("mounts",),
+        how="tmpfs size: one for all writable folders",
         proof="an error in each; together no more than the limit",
         code="""
 total = 0
@@ -26,7 +27,9 @@ print("held size" if total <= 8 << 20 else f"LEAK {total}")
     ),
     Payload(
         name="sparse_file",
-        layer="RLIMIT_FSIZE",
+        layers=("rlimits",),
+        how="RLIMIT_FSIZE",
+        without="rlimits",
         proof="refused in each way",
         code="""
 file = open("/work/s", "wb")
@@ -39,7 +42,8 @@ attempt("allocate", os.posix_fallocate, file.fileno(), 0, 4 << 30)
     ),
     Payload(
         name="sparse_file_with_the_signal",
-        layer="RLIMIT_FSIZE",
+        layers=("rlimits",),
+        without="rlimits",
         proof="dies of SIGXFSZ; no file reached the limit, so none is the cause",
         code="""
 import signal
@@ -51,7 +55,8 @@ os.pwrite(os.open("/work/s", os.O_CREAT | os.O_WRONLY), b"x", 4 << 30)
     ),
     Payload(
         name="thousands_of_inodes",
-        layer="tmpfs nr_inodes",
+        layers=("mounts",),
+        how="tmpfs nr_inodes",
         proof="an error before 20,000",
         code="""
 count = 0
@@ -68,7 +73,8 @@ except OSError:
     ),
     Payload(
         name="zip_bomb",
-        layer="tmpfs size",
+        layers=("mounts",),
+        how="tmpfs size",
         proof="unpacking ends in an error",
         code="""
 import io, zipfile
@@ -84,7 +90,8 @@ attempt("unzip", zipfile.ZipFile(data).extractall, "/tmp")
     ),
     Payload(
         name="read_secrets",
-        layer="mounts: they are not in the namespace",
+        layers=("mounts",),
+        how="they are not in the namespace",
         proof="no such file; the secret's name can't even be seen",
         code="""
 attempt("secret", lambda: open("$SECRET").read())
@@ -111,7 +118,7 @@ attempt("run", os.listdir, "/run")
     ),
     Payload(
         name="write_a_host_file",
-        layer="mounts",
+        layers=("mounts",),
         proof="the file is absent on the host",
         code="""
 attempt("beside the secret", lambda: open("$SECRET.new", "w").write("x"))
@@ -121,7 +128,7 @@ attempt("tmp of the host", lambda: open("/proc/1/root/tmp/x", "w").write("x"))
     ),
     Payload(
         name="links_out",
-        layer="mounts; protected links; Landlock",
+        layers=("mounts", "landlock"),
         proof="nothing can be read or linked through them",
         code="""
 os.symlink("/etc/shadow", "/work/s")
@@ -140,7 +147,8 @@ attempt("list by symlink", os.listdir, "/tmp/r/")
     ),
     Payload(
         name="write_the_base_system",
-        layer="read-only mounts, Landlock, uids",
+        layers=("mounts", "landlock", "capabilities"),
+        how="read-only, and not its files",
         proof="refused; the host's file is as it was",
         code="""
 import sysconfig
@@ -167,7 +175,9 @@ attempt("rename", os.rename, "/usr/bin/env", "/work/env")
     ),
     Payload(
         name="set_user_id_files",
-        layer="nosuid, no_new_privs, user namespace",
+        layers=("capabilities", "mounts", "no-new-privs"),
+        how="nosuid; nobody of the host",
+        without="capabilities",
         proof="no program of it runs as root",
         code="""
 import shutil, subprocess
@@ -187,7 +197,8 @@ for name in ("su", "mount", "umount", "passwd", "newgrp"):
     ),
     Payload(
         name="device_nodes",
-        layer="minimal /dev, nodev, seccomp",
+        layers=("mounts", "seccomp"),
+        how="minimal /dev, nodev",
         proof="none can be made or opened",
         code="""
 import stat
@@ -220,7 +231,8 @@ for name in ("mem", "kmsg", "vda", "fuse", "kvm", "tty", "ptmx", "vsock", "net/t
     ),
     Payload(
         name="leave_traces",
-        layer="fresh tmpfs, namespaces and interpreter for each action",
+        layers=("mounts", "process-tree"),
+        how="a fresh tmpfs and interpreter for each action",
         proof="the next action finds nothing of it",
         code="""
 import math, socket, time
@@ -260,7 +272,9 @@ print(found or "clean")
     ),
     Payload(
         name="read_what_only_landlock_denies",
-        layer="Landlock alone: mounts and modes would let it be read",
+        layers=("landlock",),
+        how="mounts and modes would let it be read",
+        without="landlock",
         proof="it is there, readable by its mode, and not readable",
         code="""
 place = "/var/landlocked"

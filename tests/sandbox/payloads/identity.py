@@ -5,7 +5,9 @@ from tests.sandbox.payload import Payload
 PAYLOADS = [
     Payload(
         name="environ_of_others",
-        layer="pid namespace, /proc with hidepid and subset=pid",
+        layers=("proc", "pid-namespace"),
+        how="hidepid and subset=pid",
+        without="proc",
         proof="the secret of the host's process is in none that can be read",
         code="""
 found = []
@@ -23,7 +25,8 @@ print("held list" if own == [str(os.getpid())] else f"LEAK {own}")
     ),
     Payload(
         name="secrets_in_own_memory",
-        layer="warded-slot and the interpreter are exec'd with an empty environment",
+        layers=("interpreter",),
+        how="exec'd with an empty environment, as warded-slot is",
         proof="the executor's secret is nowhere in environment or memory",
         code="""
 # in halves, so that the search does not find itself
@@ -53,7 +56,8 @@ print("held memory" if hits == 0 else f"LEAK {hits}")
     ),
     Payload(
         name="become_someone",
-        layer="no capabilities in a user namespace of two ids",
+        layers=("capabilities", "user-namespace"),
+        without="capabilities",
         proof="refused",
         code="""
 for name, attack, arguments in (
@@ -80,7 +84,9 @@ attempt("capset", call, 126, header, (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6))
     ),
     Payload(
         name="raise_limits",
-        layer="hard resource limits",
+        layers=("rlimits", "capabilities"),
+        how="hard limits",
+        without="rlimits",
         proof="refused",
         code="""
 import resource
@@ -108,7 +114,9 @@ attempt("of init", resource.prlimit, 1, resource.RLIMIT_NOFILE, (1, 1))
     ),
     Payload(
         name="core_dump",
-        layer="RLIMIT_CORE 1: no file, no helper of the host",
+        layers=("rlimits",),
+        how="RLIMIT_CORE 1: no file, no helper of the host",
+        without="core",
         proof="SIGABRT without the core flag",
         code="""
 import resource
@@ -122,7 +130,8 @@ os.abort()
     ),
     Payload(
         name="exhaust_descriptors",
-        layer="RLIMIT_NOFILE",
+        layers=("rlimits",),
+        without="rlimits",
         proof="an error at 256",
         code="""
 descriptors = []
@@ -136,21 +145,24 @@ except OSError:
     ),
     Payload(
         name="close_everything",
-        layer="the result is the kernel's wait status, not a descriptor",
+        layers=("descriptors",),
+        how="the result is the kernel's wait status, not one of them",
         proof="the exit status arrives",
         code="os.closerange(0, 1024)\nos._exit(9)\n",
         exit=9,
     ),
     Payload(
         name="exit_at_once",
-        layer="the result is the kernel's wait status",
+        layers=("descriptors",),
+        how="the result is the kernel's wait status",
         proof="what was written before arrives",
         code='os.write(1, b"held partial\\n")\nos._exit(0)\n',
         held=("partial",),
     ),
     Payload(
         name="forge_the_result",
-        layer="only 0, 1 and 2 are open",
+        layers=("descriptors",),
+        how="only 0, 1 and 2 are open",
         proof="no other descriptor to write to; the true status arrives",
         code="""
 import struct
@@ -169,7 +181,8 @@ os._exit(7)
     ),
     Payload(
         name="flags_of_descriptions",
-        layer="each action has its own file descriptions",
+        layers=("descriptors",),
+        how="each action has its own",
         proof="the next action's flags are clean",
         code="""
 import fcntl
@@ -186,7 +199,8 @@ print(flags if any(flags) else "clean")
     ),
     Payload(
         name="shared_memory",
-        layer="nothing shared and writable is mapped in the interpreter",
+        layers=("descriptors",),
+        how="no memory is shared with others",
         proof="none in the maps",
         code="""
 shared = [m for m in open("/proc/self/maps") if m.split()[1][1::2] == "ws"]
@@ -196,7 +210,7 @@ print(f"LEAK {shared}" if shared else "held maps")
     ),
     Payload(
         name="see_the_host_in_mounts",
-        layer="mount namespace",
+        layers=("mounts",),
         proof="no path of the host in mountinfo but the roots",
         code="""
 points = sorted({line.split()[4] for line in open("/proc/self/mountinfo")})
@@ -210,7 +224,8 @@ print("LEAK" if "$HOME_DIR" in text else "held home")
     ),
     Payload(
         name="huge_arguments",
-        layer="the kernel's own limits",
+        layers=("rlimits",),
+        how="a part of RLIMIT_STACK; the kernel's own limits",
         proof="E2BIG",
         code="""
 import subprocess
@@ -221,7 +236,9 @@ attempt("many", subprocess.run, ["/bin/true"] + ["x" * 100000] * 100)
     ),
     Payload(
         name="import__two_spaces",
-        layer="no text filter: the sandbox holds",
+        layers=("capabilities",),
+        how="no text filter: the sandbox holds",
+        without="capabilities",
         proof="it runs, as 1000",
         code="""
 import  subprocess
@@ -232,7 +249,8 @@ print("held", subprocess.run("id -u", shell=True, capture_output=True, text=True
     ),
     Payload(
         name="import_by_string",
-        layer="no text filter: the sandbox holds",
+        layers=("capabilities",),
+        without="capabilities",
         proof="it runs, as 1000",
         code="print('held', __import__('sub' + 'process').check_output(['id', '-u']).decode(), end='')",
         held=("1000",),
@@ -240,7 +258,8 @@ print("held", subprocess.run("id -u", shell=True, capture_output=True, text=True
     ),
     Payload(
         name="getattr_system",
-        layer="no text filter: the sandbox holds",
+        layers=("capabilities", "mounts"),
+        without="capabilities",
         proof="it runs, as 1000; the shadow file is not there",
         code="""
 import os
@@ -251,7 +270,8 @@ getattr(os, 'sys' + 'tem')('echo held $(id -u); cat /etc/shadow 2>/dev/null')
     ),
     Payload(
         name="exec_of_a_memfd",
-        layer="still in the sandbox",
+        layers=("capabilities",),
+        without="capabilities",
         proof="it runs, as 1000",
         code="""
 import subprocess
@@ -265,7 +285,8 @@ print("held", done.stdout.strip() or done.stderr)
     ),
     Payload(
         name="repeated_random",
-        layer="an interpreter for each action",
+        layers=("interpreter",),
+        how="a fresh one for each action",
         proof="the next action draws other numbers",
         code='import random\nopen("/tmp/x", "w").write("")\nprint("held", random.random())\n',
         held=None,

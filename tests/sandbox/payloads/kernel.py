@@ -20,7 +20,8 @@ def refused(name: str, proof: str, calls: dict[str, str]) -> Payload:
     lines = "\n".join(f"refused({n!r}, {a})" for n, a in calls.items())
     return Payload(
         name=name,
-        layer="seccomp",
+        layers=("seccomp",),
+        without="seccomp",
         proof=proof,
         code=f"{REFUSED}\nb = (ctypes.c_char * 208)()\n{lines}\n",
         held=tuple(calls),
@@ -151,7 +152,9 @@ PAYLOADS = [
     ),
     Payload(
         name="other_architectures",
-        layer="seccomp: another architecture kills",
+        layers=("seccomp",),
+        how="another architecture kills",
+        without="seccomp",
         proof="each child dies of SIGSYS",
         code="""
 import mmap
@@ -174,7 +177,8 @@ for name, attack in (
     ),
     Payload(
         name="terminal_injection",
-        layer="no terminal; seccomp compares 32 bits of the request (CVE-2019-10063)",
+        layers=("seccomp",),
+        how="no terminal; 32 bits of a request are compared (CVE-2019-10063)",
         proof="refused",
         code="""
 import fcntl
@@ -187,7 +191,8 @@ attempt("tioclinux", fcntl.ioctl, 0, 0x541C, b"\\x02")
     ),
     Payload(
         name="proc_and_sys_files",
-        layer="read-only /proc of own processes only, no sysfs, Landlock",
+        layers=("proc", "mounts", "landlock"),
+        how="read-only, own processes only; no sysfs",
         proof="nothing can be written or read",
         code="""
 for path in ("/proc/1/mem", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger",
@@ -223,7 +228,9 @@ attempt("read host", lambda: open("/proc/$PID/environ", "rb").read(10))
     ),
     Payload(
         name="cgroup_escape",
-        layer="no cgroup file system in the namespace; cgroup namespace",
+        layers=("cgroup-namespace", "mounts"),
+        how="no cgroup file system inside",
+        without="cgroup_ns",
         proof="it sees no path and can write nowhere",
         code="""
 seen = {line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup")}

@@ -8,7 +8,7 @@ SMALL = {"memory_bytes": 128 << 20}
 PAYLOADS = [
     Payload(
         name="one_process",
-        layer="memory cgroup",
+        layers=("cgroup-memory",),
         proof="killed by the limit, and said so",
         code="""
 blocks = []
@@ -21,7 +21,7 @@ while True:
     ),
     Payload(
         name="twenty_processes",
-        layer="memory cgroup",
+        layers=("cgroup-memory",),
         proof="together they get no more than one: some are killed",
         code="""
 import time
@@ -48,7 +48,8 @@ print("held some" if 9 in statuses else "LEAK none")
     ),
     Payload(
         name="one_huge_block",
-        layer="RLIMIT_AS",
+        layers=("rlimits",),
+        how="RLIMIT_AS",
         proof="MemoryError in the action",
         code="""
 attempt("64 GB", bytearray, 64 << 30)
@@ -58,7 +59,8 @@ attempt("64 GB", bytearray, 64 << 30)
     ),
     Payload(
         name="memfds",
-        layer="memory cgroup: shared memory is charged",
+        layers=("cgroup-memory", "rlimits"),
+        how="shared memory is charged",
         proof="killed by the limit, or refused by FSIZE before",
         code="""
 descriptors = []
@@ -78,7 +80,8 @@ except OSError:
     ),
     Payload(
         name="pipe_buffers",
-        layer="RLIMIT_NOFILE, memory cgroup",
+        layers=("rlimits", "cgroup-memory"),
+        how="RLIMIT_NOFILE",
         proof="ends in an error of its own or is killed",
         code="""
 import fcntl
@@ -107,7 +110,8 @@ except OSError:
     ),
     Payload(
         name="descriptors_in_flight",
-        layer="RLIMIT_NOFILE counts them",
+        layers=("rlimits",),
+        how="RLIMIT_NOFILE counts them",
         proof="the flood ends in an error",
         code="""
 import array, socket
@@ -125,7 +129,8 @@ except OSError:
     ),
     Payload(
         name="file_locks",
-        layer="memory cgroup: locks are charged",
+        layers=("cgroup-memory",),
+        how="locks are charged",
         proof="ends by itself, at a limit, or killed; the neighbour never notices",
         code="""
 import fcntl
@@ -145,7 +150,8 @@ except OSError:
     ),
     Payload(
         name="extended_attributes",
-        layer="tmpfs limits, memory cgroup",
+        layers=("mounts", "cgroup-memory"),
+        how="tmpfs limits",
         proof="ends in an error or is killed",
         code="""
 open("/tmp/x", "w")
@@ -164,14 +170,15 @@ except OSError:
     ),
     Payload(
         name="lock_all_memory",
-        layer="RLIMIT_MEMLOCK",
+        layers=("rlimits",),
+        how="RLIMIT_MEMLOCK",
         proof="refused",
         code='attempt("mlockall", call, 151, 3)',
         held=("mlockall",),
     ),
     Payload(
         name="endless_recursion",
-        layer="memory cgroup, stack limit",
+        layers=("cgroup-memory", "rlimits"),
         proof="only the action dies",
         code="""
 sys.setrecursionlimit(10**8)
@@ -187,7 +194,8 @@ f(0)
     ),
     Payload(
         name="recursion_in_c",
-        layer="the interpreter's own limits; else only the action dies",
+        layers=("interpreter",),
+        how="its own limits; else only the action dies",
         proof="errors of its own",
         code="""
 import json

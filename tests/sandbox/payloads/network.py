@@ -5,7 +5,7 @@ from tests.sandbox.payload import Payload
 PAYLOADS = [
     Payload(
         name="tcp_of_the_host",
-        layer="net namespace, Landlock",
+        layers=("net-namespace", "landlock"),
         proof="the listener on the host accepted nothing",
         code="""
 import socket
@@ -28,7 +28,7 @@ for host in ("127.0.0.1", "::1", "0.0.0.0", "localhost", "169.254.169.254", "10.
     ),
     Payload(
         name="unix_socket_by_path",
-        layer="mounts",
+        layers=("mounts",),
         proof="the listener on the host accepted nothing",
         code="""
 import socket
@@ -39,7 +39,7 @@ attempt("by init", lambda: socket.socket(socket.AF_UNIX).connect("/proc/1/root$S
     ),
     Payload(
         name="abstract_socket",
-        layer="net namespace, Landlock scope",
+        layers=("net-namespace", "landlock-scopes"),
         proof="the listener on the host accepted nothing",
         code="""
 import socket
@@ -49,7 +49,9 @@ attempt("abstract", lambda: socket.socket(socket.AF_UNIX).connect("\\0$ABSTRACT"
     ),
     Payload(
         name="names",
-        layer="no resolver, no route",
+        layers=("net-namespace", "mounts"),
+        how="no route; no resolver",
+        without="net_ns",
         proof="nothing resolves but localhost, which is nobody",
         code="""
 import socket
@@ -62,7 +64,8 @@ attempt("udp", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(
     ),
     Payload(
         name="pip",
-        layer="net namespace",
+        layers=("net-namespace", "mounts"),
+        how="no route; no resolver",
         proof="pip, or the request it would make, fails",
         code="""
 import urllib.request
@@ -72,7 +75,9 @@ attempt("https", lambda: urllib.request.urlopen("https://pypi.org/", timeout=2))
     ),
     Payload(
         name="other_families",
-        layer="seccomp: AF_UNIX, AF_INET and AF_INET6 only (VSOCK: no net namespace)",
+        layers=("seccomp", "net-namespace"),
+        how="AF_UNIX, AF_INET and AF_INET6 only (VSOCK knows no net namespace)",
+        without="seccomp",
         proof="refused with EAFNOSUPPORT or EPERM",
         code="""
 import socket
@@ -110,7 +115,9 @@ attempt("RAW", socket.socket, socket.AF_INET, socket.SOCK_RAW)
     ),
     Payload(
         name="raise_loopback",
-        layer="no CAP_NET_ADMIN; seccomp's ioctl list",
+        layers=("seccomp", "capabilities"),
+        how="its ioctl list; no CAP_NET_ADMIN",
+        without="seccomp",
         proof="lo stays down",
         code="""
 import fcntl, socket, struct

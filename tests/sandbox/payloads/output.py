@@ -6,7 +6,7 @@ from tests.support.jobs import OUTPUT
 PAYLOADS = [
     Payload(
         name="flood_stdout",
-        layer="output limit",
+        layers=("limit output",),
         proof="killed, cause OUTPUT; no more than the limit is kept",
         code='block = b"x" * (1 << 20)\nfor _ in range(1024): os.write(1, block)\n',
         held=None,
@@ -18,7 +18,7 @@ PAYLOADS = [
     ),
     Payload(
         name="flood_stderr",
-        layer="output limit",
+        layers=("limit output",),
         proof="killed, cause OUTPUT",
         code='block = b"y" * (1 << 20)\nfor _ in range(1024): os.write(2, block)\n',
         signal=9,
@@ -27,7 +27,8 @@ PAYLOADS = [
     ),
     Payload(
         name="escapes_and_invalid_text",
-        layer="output is bytes to the executor",
+        layers=("descriptors",),
+        how="pipes, no terminal: output is bytes to the executor",
         proof="the very bytes arrive",
         code='os.write(1, b"\\x1b]0;x\\x07\\x1b[2J\\xff\\xfe\\x00\\x80ok\\xe2\\x80")\n',
         held=None,

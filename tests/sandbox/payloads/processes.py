@@ -8,7 +8,7 @@ QUICK = {"wall_ms": 1200}
 PAYLOADS = [
     Payload(
         name="fork_bomb",
-        layer="pids cgroup",
+        layers=("cgroup-pids", "process-tree"),
         proof="ends at the wall limit, every process of it dead",
         code="""
 while True:
@@ -25,7 +25,8 @@ while True:
     ),
     Payload(
         name="fork_bomb_that_ignores_signals",
-        layer="pids cgroup; SIGKILL by init",
+        layers=("cgroup-pids", "process-tree"),
+        how="SIGKILL by init",
         proof="ends at the wall limit, every process of it dead",
         code="""
 import signal
@@ -49,7 +50,8 @@ while True:
     ),
     Payload(
         name="thread_bomb",
-        layer="pids cgroup",
+        layers=("cgroup-pids",),
+        without="cgroup_pids",
         proof="a thread below the limit can't be started",
         code="""
 import threading, time
@@ -66,7 +68,9 @@ os._exit(0)
     ),
     Payload(
         name="double_fork_daemon",
-        layer="init kills the pid namespace",
+        layers=("process-tree",),
+        how="init kills all before it reports",
+        without="process_tree",
         proof="one leftover counted, none alive",
         code="""
 import time
@@ -86,7 +90,9 @@ print("held parent")
     ),
     Payload(
         name="daemon_holds_stdout",
-        layer="processes are killed before the pipes are read to their end",
+        layers=("process-tree",),
+        how="all are killed before the pipes are read to their end",
+        without="process_tree",
         proof="the answer does not wait for the daemon",
         code="""
 import time
@@ -102,7 +108,8 @@ os._exit(0)
     ),
     Payload(
         name="background_burners",
-        layer="init kills the pid namespace",
+        layers=("process-tree",),
+        without="process_tree",
         proof="eight leftovers counted, none alive",
         code="""
 for _ in range(8):
@@ -118,7 +125,8 @@ print("held started", flush=True)
     ),
     Payload(
         name="subreaper_survivor",
-        layer="init kills the pid namespace",
+        layers=("process-tree",),
+        without="process_tree",
         proof="leftovers counted, none alive",
         code="""
 import time
@@ -138,7 +146,7 @@ os._exit(0)
     ),
     Payload(
         name="signals_to_others",
-        layer="pid namespace, uids, Landlock scope",
+        layers=("pid-namespace", "capabilities", "landlock-scopes"),
         proof="refused; the host's process is alive afterwards",
         code="""
 attempt("host", os.kill, $PID, 9)
@@ -159,14 +167,15 @@ attempt("host by pidfd", os.pidfd_open, $PID)
     ),
     Payload(
         name="kill_own_group",
-        layer="setsid in the worker",
+        layers=("process-tree",),
+        how="setsid in the worker",
         proof="only itself dies, by that signal",
         code="os.kill(0, 9)",
         signal=9,
     ),
     Payload(
         name="kill_everything_it_sees",
-        layer="pid namespace",
+        layers=("pid-namespace",),
         proof="its own child dies; the slot's init reports all the same",
         code="""
 import time
@@ -183,7 +192,8 @@ print("held alive")
     ),
     Payload(
         name="stopped_children_hold_the_pipe",
-        layer="init kills the pid namespace",
+        layers=("process-tree",),
+        without="process_tree",
         proof="the answer does not wait for them",
         code="""
 import signal, time
@@ -203,7 +213,8 @@ os._exit(0)
     ),
     Payload(
         name="shoot_process_one",
-        layer="process 1 is another uid, and the kernel shields it",
+        layers=("capabilities", "pid-namespace"),
+        how="process 1 is another uid, and the kernel shields it",
         proof="it still reports",
         code="""
 for _ in range(200):
@@ -218,7 +229,7 @@ print("held init")
     ),
     Payload(
         name="stop_itself",
-        layer="wall limit, SIGKILL",
+        layers=("limit wall",),
         proof="killed at the limit",
         code="import signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
         signal=9,
@@ -228,7 +239,7 @@ print("held init")
     ),
     Payload(
         name="endless_loop",
-        layer="wall limit",
+        layers=("limit wall",),
         proof="killed at the limit; what it printed before is kept",
         code="print('held before', flush=True)\nwhile True: pass\n",
         held=("before",),
@@ -239,7 +250,8 @@ print("held init")
     ),
     Payload(
         name="ignores_term_and_sleeps",
-        layer="SIGKILL by init",
+        layers=("limit wall",),
+        how="SIGKILL by init",
         proof="killed at the limit",
         code="""
 import signal, time

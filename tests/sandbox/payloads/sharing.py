@@ -5,7 +5,9 @@ from tests.sandbox.payload import Payload
 PAYLOADS = [
     Payload(
         name="lock_a_shared_file",
-        layer="seccomp: no flock, no leases; a read-only file takes no write lock",
+        layers=("seccomp", "mounts"),
+        how="no flock, no leases; a read-only file takes no write lock",
+        without="seccomp",
         proof="refused; test_sharing.py tries it from two slots at once",
         code="""
 import fcntl
@@ -30,7 +32,9 @@ attempt("locks of all", lambda: open("/proc/locks").read())
     ),
     Payload(
         name="watch_shared_files",
-        layer="seccomp: no inotify, fanotify, dnotify",
+        layers=("seccomp",),
+        how="no inotify, fanotify, dnotify",
+        without="seccomp",
         proof="refused; test_sharing.py tries it from two slots at once",
         code="""
 import fcntl
@@ -51,7 +55,9 @@ attempt("dnotify", fcntl.fcntl, folder, fcntl.F_NOTIFY, fcntl.DN_ACCESS)
     ),
     Payload(
         name="mark_the_hosts_inodes",
-        layer="read-only mounts, those of device nodes too",
+        layers=("mounts",),
+        how="read-only, those of device nodes too",
+        without="read_only",
         proof="EROFS or no right; the times of the host's nodes are as before",
         code="""
 import sys
