@@ -28,8 +28,12 @@ def test_claim_08_one_pair_per_item_of_a_batch(
 ) -> None:
     reply = caller.call(OBSERVE, batch(*["a"] * 20, "fail"))
     assert len(results(reply)) == 21
-    assert len(rows(stub.home, "--event", "call.begin", "--method", OBSERVE)) == 21
-    assert len(rows(stub.home, "--event", "call.end", "--method", OBSERVE)) == 21
+    found = [json.loads(row) for row in rows(stub.home, "--method", OBSERVE)]
+    assert [(row["item"], row["event"]) for row in found] == [
+        (i, event) for event in ("call.begin", "call.end") for i in range(21)
+    ]
+    outcomes = [row.get("outcome") or "" for row in found]
+    assert outcomes == [""] * 21 + ["ok"] * 20 + ["failed"]
     assert reply.head.seq == len(rows(stub.home))
 
 

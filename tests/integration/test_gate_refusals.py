@@ -94,6 +94,23 @@ def test_claim_05_the_first_refusal_of_a_cause_has_its_call_id(
     assert found[0]["principal"].endswith("/client/other")
 
 
+def test_claim_05_a_killed_gate_loses_counts_but_no_first_refusal(
+    stub: StubGate,
+) -> None:
+    """What docs/protocol.md says of counts: a lower bound, never too much."""
+    with RawClient(profile(stub, "other"), token="") as raw:
+        for _ in range(50):
+            assert reason(raw.call(OBSERVE)) == "TOKEN_MISSING"
+    stub.do("kill")
+    assert stub.wait_end() == "signal 9"
+    stub.close()
+    stub.start()
+    n_rows, n_told = recorded(stub.home, "auth")
+    assert n_rows >= 1
+    assert 1 <= n_told <= 50
+    stub.home.tokctl("audit", "verify")
+
+
 def issue(boss: RawClient) -> tuple[str, str]:
     request = IssueRequest(name="x", scopes=["observe:python_code"], bind=TRAINER)
     reply = boss.call(ISSUE, request.SerializeToString())

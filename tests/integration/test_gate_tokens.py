@@ -151,7 +151,7 @@ def test_claim_05_a_token_that_does_not_hold_runs_nothing(
     assert row.get("token_id", "") == (token[5:15] if cause.known else "")
     assert row["principal"].endswith("/client/trainer")
     assert row["peer_addr"] == peer
-    assert row.get("method", OBSERVE) == OBSERVE  # of one too long nothing is decoded
+    assert (row.get("method") or OBSERVE) == OBSERVE  # too long: nothing is decoded
     assert row["call_id"].replace("-", "") == first.hex()
     assert json.loads(row["detail"])["message"] == reply.message
     assert token[15:58] not in json.dumps(row) or not cause.known
