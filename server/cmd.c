@@ -1,5 +1,6 @@
 #include "server/cmd.h"
 
+#include "proto/c/utf8.h"
 #include "server/supervisor.h"
 
 #include <inttypes.h>
@@ -34,9 +35,14 @@ static int exit_of(const wd_error *err)
     return WD_EXIT_FAILED;
 }
 
+/* It may quote a file or a command line: what a terminal would act on is escaped. */
 int wd_cmd_fail(const char *command, const wd_error *err)
 {
-    (void)fprintf(stderr, "%s: %s\n", command, err->msg);
+    WD_AUTO_BUFFER text = WD_BUFFER_INIT;
+    wd_span msg = {(const uint8_t *)err->msg, strlen(err->msg)};
+    if (!wd_utf8_append_escaped(&text, msg))
+        return WD_EXIT_FAILED;
+    (void)fprintf(stderr, "%s: %.*s\n", command, (int)text.size, (char *)text.data);
     return exit_of(err);
 }
 

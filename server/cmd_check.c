@@ -3,6 +3,7 @@
 #include "proto/c/sha256.h"
 #include "proto/tls/credentials.h"
 #include "proto/tls/engine.h"
+#include "server/ca_guard.h"
 #include "server/check.h"
 #include "server/cmd.h"
 #include "server/executor/probe.h"
@@ -27,17 +28,8 @@
 static wd_status load_credentials(const wd_check *c, wd_tls_credentials **ret,
                                   wd_error *err)
 {
-    const wd_config *config = c->config;
-    wd_tls_files files = {.ca = config->identity.ca,
-                          .cert = config->identity.cert,
-                          .key = config->identity.key,
-                          .deny_list = config->identity.deny_list,
-                          .tls12 = config->listen.tls12};
-    struct stat st;
-    if (!config->identity.deny_list_set && stat(files.deny_list, &st) != 0)
-        files.deny_list = NULL;
     WD_TRY(wd_act_as(c->uid, c->gid, err));
-    wd_status status = wd_tls_credentials_load(&files, ret, err);
+    wd_status status = wd_gate_load_credentials(c->config, ret, err);
     wd_act_as_self();
     return status;
 }
@@ -50,10 +42,7 @@ static void check_credentials(wd_check *c)
         wd_check_untried(c, "credentials", c->no_files);
         return;
     }
-    wd_status status = load_credentials(c, &credentials, &err);
-    if (status == WD_OK)
-        status = wd_tls_credentials_check(credentials, true, &err);
-    if (status != WD_OK) {
+    if (load_credentials(c, &credentials, &err) != WD_OK) {
         wd_check_bad(c, "credentials", err.msg);
         return;
     }
@@ -92,23 +81,14 @@ static void check_digest_key(wd_check *c)
 /* The CA's key is not needed here, but nobody else may have it. */
 static void check_ca(wd_check *c)
 {
-    struct stat st;
-    char text[WD_ERROR_MSG_BYTES];
+    wd_error err = {0};
     const char *dir = c->config->places.ca_dir;
-    if (stat(dir, &st) != 0)
-        (void)snprintf(text, sizeof(text),
-                       "not on this host: no new profiles from here");
+    if (wd_ca_guard(dir, &err) != WD_OK)
+        wd_check_bad(c, "CA", err.msg);
+    else if (access(dir, F_OK) != 0 && errno == ENOENT)
+        wd_check_good(c, "CA", "not on this host: no new profiles from here");
     else
-        (void)snprintf(text, sizeof(text), "%.400s", dir);
-    if (stat(dir, &st) == 0 && (st.st_mode & 077) != 0) {
-        (void)snprintf(text, sizeof(text),
-                       "%.400s has mode %04o: others can reach the key that makes "
-                       "identities; chmod 0700 it",
-                       dir, (unsigned)(st.st_mode & 07777));
-        wd_check_bad(c, "CA", text);
-        return;
-    }
-    wd_check_good(c, "CA", text);
+        wd_check_good(c, "CA", dir);
 }
 
 /* --- store -------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* warded serve - the supervisor: finds its two programs and watches them. */
+#include "server/ca_guard.h"
 #include "server/cmd.h"
 #include "server/files.h"
 #include "server/supervisor.h"
@@ -104,8 +105,8 @@ static int run(const wd_config *config, char *home, wd_error *err)
         .name = "gate", .exe = -1, .argv = home != NULL ? gate_argv : gate_argv_system};
     s.options.execd = (wd_program){.name = "execd", .exe = -1, .argv = execd_argv};
     int status = WD_EXIT_CONFIG;
-    if (choose_user(&s) == WD_OK && prepare_run_dir(&s) == WD_OK &&
-        find_programs(&s) == WD_OK)
+    if (choose_user(&s) == WD_OK && wd_ca_guard(config->places.ca_dir, err) == WD_OK &&
+        prepare_run_dir(&s) == WD_OK && find_programs(&s) == WD_OK)
         status = wd_supervisor_run(&s.options, err);
     if (s.options.gate.exe >= 0)
         (void)close(s.options.gate.exe);

@@ -232,6 +232,13 @@ wd_status wd_config_find_user(const wd_config *config, unsigned *ret_uid,
             "%s, or: useradd --system --user-group --no-create-home "
             "--shell /usr/sbin/nologin %s",
             config->user, config->places.config_file, config->user);
+    if (found->pw_uid == 0)
+        return wd_fail(
+            err, WD_FAILED_PRECONDITION,
+            "user: \"%s\" is root, who can read the CA's key and write all of "
+            "the record; set 'user:' in %s to an account of its own, such as "
+            "warded",
+            config->user, config->places.config_file);
     *ret_uid = found->pw_uid;
     *ret_gid = found->pw_gid;
     return WD_OK;

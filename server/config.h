@@ -131,7 +131,8 @@ WD_DEFINE_AUTO(wd_config, wd_config_free)
 const wd_tool_config *wd_config_find_tool(const wd_config *config, const char *name);
 
 /* uid and gid of the setting `user`.
- * Errors: NOT_FOUND no such account: names the setting and how to add it */
+ * Errors: NOT_FOUND           no such account: names the setting and how to add it
+ *         FAILED_PRECONDITION it is root, under whatever name */
 WD_MUST_USE wd_status wd_config_find_user(const wd_config *config, unsigned *ret_uid,
                                           unsigned *ret_gid, wd_error *err);
 

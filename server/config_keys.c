@@ -19,7 +19,7 @@
 /* name, type, offset, unit, min, max, default, choices, help */
 static const wd_key keys[] = {
     {"user", WD_KEY_TEXT, AT(user), "", 1, 32, "warded", NULL,
-     "account that the gate runs as; it owns the store"},
+     "account that the gate runs as, not root; it owns the store"},
 
     {"listen.url", WD_KEY_TEXT, AT(listen.url), "", SOME_TEXT,
      "tls+tcp://127.0.0.1:7443", NULL,

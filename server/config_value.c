@@ -1,8 +1,8 @@
 #include "server/config_value.h"
 
+#include "proto/c/utf8.h"
 #include "server/config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +61,7 @@ static wd_status set_enum(const wd_key *key, const char *text, unsigned *ret_val
 
 static bool is_printable(const char *text)
 {
-    for (; *text != '\0'; text++)
-        if (iscntrl((unsigned char)*text))
-            return false;
-    return true;
+    return wd_utf8_printable((wd_span){(const uint8_t *)text, strlen(text)}, NULL);
 }
 
 static wd_status set_text(const wd_key *key, const char *text, const char *folder,

@@ -1,6 +1,7 @@
 #include "server/config_yaml.h"
 
 #include "server/config_keys.h"
+#include "server/config_scan.h"
 #include "server/config_schema.h"
 
 #include <cyaml/cyaml.h>
@@ -17,7 +18,6 @@ typedef struct problem {
     size_t line;
     size_t n_steps;
     char steps[PATH_STEPS][64];
-    bool many_documents;
 } problem;
 
 struct wd_yaml {
@@ -75,8 +75,8 @@ __attribute__((format(printf, 3, 0))) static void on_log(cyaml_log_t level, void
     (void)vsnprintf(text, sizeof(text), fmt, args);
     text[strcspn(text, "\n")] = '\0';
     if (level != CYAML_LOG_ERROR)
-        p->many_documents |= strstr(text, "documents after first") != NULL;
-    else if (strncmp(text, "Load: ", 6) != 0)
+        return;
+    if (strncmp(text, "Load: ", 6) != 0)
         keep_step(p, text);
     else if (p->what[0] == '\0' && strstr(text, "Backtrace") == NULL)
         (void)snprintf(p->what, sizeof(p->what), "%.250s", text + 6);
@@ -102,7 +102,7 @@ static cyaml_err_t run(wd_yaml *y, problem *p, cyaml_data_t **ret_data)
                              .log_ctx = p,
                              .mem_fn = on_memory,
                              .mem_ctx = y,
-                             .log_level = CYAML_LOG_NOTICE,
+                             .log_level = CYAML_LOG_ERROR,
                              .flags = CYAML_CFG_NO_ALIAS};
     return cyaml_load_data((const uint8_t *)y->text, y->size, &config, &y->schema.top,
                            ret_data, NULL);
@@ -195,8 +195,6 @@ static wd_status refuse(const wd_yaml *y, const problem *p, cyaml_err_t code,
     size_t line = p->line;
     const char *what = p->what[0] != '\0' ? p->what : cyaml_strerror(code);
     format_path(p, path, sizeof(path));
-    if (code == CYAML_ERR_ALIAS)
-        what = "aliases (*name) are not allowed: write the value out";
     if (strstr(what, "Expecting MAPPING") != NULL)
         what = "a mapping (KEY: VALUE) belongs here";
     if (strstr(what, "Expecting SEQUENCE") != NULL)
@@ -232,6 +230,7 @@ wd_status wd_yaml_load(const char *text, size_t size, wd_yaml **ret_yaml, wd_err
     if (size > FILE_BYTES)
         return wd_fail(err, WD_INVALID_ARGUMENT, "1: file: larger than %u bytes",
                        FILE_BYTES);
+    WD_TRY(wd_config_scan(text, size, err));
     WD_AUTO(wd_yaml) *y = yaml_new(text, size);
     problem p = {0};
     cyaml_data_t *data = NULL;
@@ -239,9 +238,6 @@ wd_status wd_yaml_load(const char *text, size_t size, wd_yaml **ret_yaml, wd_err
     if (code != CYAML_OK)
         return refuse(y, &p, code, err);
     y->root = data;
-    if (p.many_documents)
-        return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "1: file: more than one document; remove what follows \"---\"");
     *ret_yaml = WD_STEAL(y);
     return WD_OK;
 }

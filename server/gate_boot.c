@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proto/c/sha256.h"
@@ -25,9 +26,10 @@ wd_status wd_gate_load_credentials(const wd_config *config, wd_tls_credentials *
 {
     const char *deny = config->identity.deny_list;
     WD_AUTO(wd_tls_credentials) *credentials = NULL;
+    struct stat st;
 
-    if (!config->identity.deny_list_set && access(deny, F_OK) != 0 && errno == ENOENT)
-        deny = NULL; /* the default place need not be there */
+    if (!config->identity.deny_list_set && lstat(deny, &st) != 0 && errno == ENOENT)
+        deny = NULL; /* the default place need not be there: not even a broken link */
     const wd_tls_files files = {
         .ca = config->identity.ca,
         .cert = config->identity.cert,

@@ -43,11 +43,17 @@ static wd_status check_text(const char *field, const char *text, size_t most,
                             wd_error *err)
 {
     wd_span span = {(const uint8_t *)or_empty(text), strnlen(or_empty(text), most + 1)};
+    size_t bad_at = 0;
     if (span.size > most)
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s: at most %zu bytes", field,
                          most);
     if (!wd_utf8_valid(span, NULL))
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s: not UTF-8", field);
+    if (!wd_utf8_printable(span, &bad_at))
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "%s: a control character or another that is not printable, at "
+                         "byte %zu",
+                         field, bad_at);
     return WD_OK;
 }
 

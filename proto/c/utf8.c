@@ -1,6 +1,7 @@
 #include "proto/c/utf8.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 static const uint8_t replacement[] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
 
@@ -68,6 +69,60 @@ bool wd_utf8_valid(wd_span text, size_t *ret_bad_at)
     return true;
 }
 
+uint32_t wd_utf8_next(wd_span text, size_t *ret_size)
+{
+    sequence next = first_sequence(text);
+    *ret_size = next.size;
+    if (!next.good)
+        return WD_UTF8_NONE;
+    if (next.size == 1)
+        return text.data[0];
+    uint32_t point = text.data[0] & (0xFFU >> (next.size + 1));
+    for (size_t i = 1; i < next.size; i++)
+        point = point << 6 | (text.data[i] & 0x3FU);
+    return point;
+}
+
+/* Zero-width joiners (U+200C, U+200D) belong to words and are not among them. */
+static const struct {
+    uint32_t first, last;
+} unprintable[] = {
+    {0x00, 0x1F},
+    {0x7F, 0x9F},
+    {0xAD, 0xAD},
+    {0x061C, 0x061C},
+    {0x180E, 0x180E},
+    {0x200B, 0x200B},
+    {0x200E, 0x200F},
+    {0x2028, 0x202E},
+    {0x2060, 0x206F},
+    {0xFEFF, 0xFEFF},
+    {0xFFF9, 0xFFFB},
+    {0xE0000, 0xE007F},
+    {WD_UTF8_NONE, WD_UTF8_NONE},
+};
+
+bool wd_utf8_printable_char(uint32_t point)
+{
+    for (size_t i = 0; i < sizeof(unprintable) / sizeof(unprintable[0]); i++)
+        if (point >= unprintable[i].first && point <= unprintable[i].last)
+            return false;
+    return true;
+}
+
+bool wd_utf8_printable(wd_span text, size_t *ret_bad_at)
+{
+    size_t size = 0;
+    for (size_t at = 0; at < text.size; at += size) {
+        if (wd_utf8_printable_char(wd_utf8_next(wd_span_skip(text, at), &size)))
+            continue;
+        if (ret_bad_at != NULL)
+            *ret_bad_at = at;
+        return false;
+    }
+    return true;
+}
+
 bool wd_utf8_append_lossy(wd_buffer *out, wd_span text)
 {
     size_t start = 0; /* of the well-formed run that is not yet copied */
@@ -83,6 +138,35 @@ bool wd_utf8_append_lossy(wd_buffer *out, wd_span text)
     }
     return start == text.size ||
            wd_buffer_append(out, text.data + start, text.size - start);
+}
+
+static bool append_escape(wd_buffer *out, uint32_t point, uint8_t first)
+{
+    char text[16];
+    int size = 0;
+    if (point == '\n' || point == '\t')
+        size = snprintf(text, sizeof(text), point == '\n' ? "\\n" : "\\t");
+    else if (point < 0x80 || point == WD_UTF8_NONE)
+        size = snprintf(text, sizeof(text), "\\x%02x", first);
+    else
+        size =
+            snprintf(text, sizeof(text), point > 0xFFFF ? "\\U%08x" : "\\u%04x", point);
+    return wd_buffer_append(out, text, (size_t)size);
+}
+
+bool wd_utf8_append_escaped(wd_buffer *out, wd_span text)
+{
+    size_t size = 0;
+    for (size_t at = 0; at < text.size; at += size) {
+        wd_span rest = wd_span_skip(text, at);
+        uint32_t point = wd_utf8_next(rest, &size);
+        if (point == WD_UTF8_NONE)
+            size = 1; /* each byte by itself */
+        if (!(wd_utf8_printable_char(point) ? wd_buffer_append(out, rest.data, size)
+                                            : append_escape(out, point, rest.data[0])))
+            return false;
+    }
+    return true;
 }
 
 size_t wd_utf8_cut(wd_span text, size_t max)

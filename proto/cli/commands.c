@@ -202,6 +202,40 @@ static void ensure_standard_descriptors(void)
         (void)close(fd);
 }
 
+/* --- words that are nothing ------------------------------------------------------------ */
+
+/* A value that is nothing is a script's variable that was not set, and would be taken for
+ * a default or a place. What follows "--" is no option: its reader judges it. */
+static const char *empty_word(int argc, char **argv, size_t *ret_length)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *equals = strchr(argv[i], '=');
+        *ret_length = strlen(argv[i - 1]);
+        if (argv[i][0] == '\0')
+            return argv[i - 1];
+        *ret_length = equals != NULL ? (size_t)(equals - argv[i]) : 0;
+        if (*ret_length > 2 && strncmp(argv[i], "--", 2) == 0 && equals[1] == '\0')
+            return argv[i];
+    }
+    return NULL;
+}
+
+static bool has_empty_word(const wd_cli *cli, int argc, char **argv)
+{
+    size_t length = 0;
+    const char *at = empty_word(argc, argv, &length);
+    if (at == NULL)
+        return false;
+    (void)fprintf(stderr, "%s: ", cli->name);
+    (void)fprintf(stderr,
+                  at[0] == '-' ? "%.*s has an empty value"
+                               : "an empty word after \"%.*s\"",
+                  (int)length, at);
+    (void)fprintf(stderr, ": give it one, or leave it out\nTry '%s --help'.\n",
+                  cli->name);
+    return true;
+}
+
 int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv)
 {
     arguments args = {.cli = cli, .input = input};
@@ -209,6 +243,8 @@ int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv)
     ensure_standard_descriptors();
     argp_err_exit_status = WD_CLI_USAGE;
     argp_program_version = cli->version;
+    if (has_empty_word(cli, argc, argv))
+        return WD_CLI_USAGE;
     parse_program(&args, argc, argv);
     bool topic = argc - args.command > 1 && strcmp(argv[args.command], "help") == 0 &&
                  find(cli, "help", argv[args.command + 1]) < cli->n_commands;

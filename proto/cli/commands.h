@@ -33,7 +33,8 @@ typedef struct wd_cli {
     int (*run)(size_t i, void *input, int argc, char **argv);
 } wd_cli;
 
-/* Makes sure of the three standard descriptors, finds the command, runs it. */
+/* Makes sure of the three standard descriptors, refuses words and values that are empty,
+ * finds the command, runs it. */
 int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv);
 
 /* Parse a command's own options: --help, -h and a first `help` teach; what is wrong ends

@@ -77,6 +77,11 @@ static wd_status fail_parse(wd_error *err, const char *what, int code)
                    text);
 }
 
+static wd_status fail_named(wd_error *err, const char *what, const wd_error *why)
+{
+    return wd_fail(err, why->status, "%s: %s", what, why->msg);
+}
+
 /* `names`: what each of the texts is called when it can't be read. */
 static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
                        const wd_tls_files *names, wd_error *err)
@@ -99,9 +104,13 @@ static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
                               MBEDTLS_PSA_RANDOM_STATE) != 0)
         return wd_fail(err, WD_INVALID_ARGUMENT, "%s and %s do not belong together",
                        names->key, names->cert);
-    WD_TRY(
-        wd_identity_read((wd_span){c->own.raw.p, c->own.raw.len}, &c->identity, err));
-    return wd_deny_list_parse(pem->deny_list, &c->deny, err);
+    wd_error why = {0};
+    if (wd_identity_read((wd_span){c->own.raw.p, c->own.raw.len}, &c->identity, &why) !=
+        WD_OK)
+        return fail_named(err, names->cert, &why);
+    if (wd_deny_list_parse(pem->deny_list, &c->deny, &why) != WD_OK)
+        return fail_named(err, names->deny_list, &why);
+    return WD_OK;
 }
 
 /* mbedTLS fills tables of an EC key at its first use, without a lock (ecp.c,
@@ -189,8 +198,10 @@ static wd_status make(const wd_tls_pem *pem, const wd_tls_files *names,
 wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **ret,
                                   wd_error *err)
 {
-    static const wd_tls_files names = {
-        .ca = "the CA file", .cert = "the certificate", .key = "the key"};
+    static const wd_tls_files names = {.ca = "the CA file",
+                                       .cert = "the certificate",
+                                       .key = "the key",
+                                       .deny_list = "the deny list"};
 
     return make(pem, &names, ret, err);
 }

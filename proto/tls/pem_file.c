@@ -19,7 +19,7 @@ static wd_status fail_errno(wd_error *err, const char *verb, const char *path)
         status = WD_NOT_FOUND;
     if (why == EACCES || why == EPERM || why == EROFS)
         status = WD_PERMISSION_DENIED;
-    if (why == EEXIST)
+    if (why == EEXIST || why == ELOOP)
         status = WD_FAILED_PRECONDITION;
     return wd_fail(err, status, "cannot %s %s: %s", verb, path, strerrordesc_np(why));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "proto/c/limits.h"
+#include "proto/c/utf8.h"
 
 static wd_status check_size(const char *field, size_t size, size_t most, wd_error *err)
 {
@@ -21,14 +22,15 @@ static wd_status check_trajectory(const char *id, wd_error *err)
                          "trajectory_id is empty, it must have 1 to %u bytes",
                          WD_TRAJECTORY_BYTES);
     WD_TRY(check_size("trajectory_id", strlen(id), WD_TRAJECTORY_BYTES, err));
-    for (const char *at = id; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7F)
-            return wd_refuse(
-                err, WD_REASON_FIELD_INVALID,
-                "trajectory_id has the control character 0x%02x at byte %zu",
-                (unsigned)(unsigned char)*at, (size_t)(at - id));
-    }
-    return WD_OK;
+    wd_span text = {(const uint8_t *)id, strlen(id)};
+    size_t at = 0;
+    size_t size = 0;
+    if (wd_utf8_printable(text, &at))
+        return WD_OK;
+    return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                     "trajectory_id has the control character U+%04X at byte %zu: only "
+                     "what is printed may be in it",
+                     (unsigned)wd_utf8_next(wd_span_skip(text, at), &size), at);
 }
 
 /* "" or a JSON object. */

@@ -21,65 +21,13 @@ json_t *wd_output_text(const char *text)
     return json_stringn((const char *)mended.data, mended.size);
 }
 
-/* Code point of the two- or three-byte sequence at `text`, 0 for any other. */
-static unsigned code_point(const unsigned char *text)
-{
-    if ((text[0] & 0xe0) == 0xc0 && text[1] != 0)
-        return (text[0] & 0x1fU) << 6 | (text[1] & 0x3fU);
-    if ((text[0] & 0xf0) == 0xe0 && text[1] != 0 && text[2] != 0)
-        return (text[0] & 0x0fU) << 12 | (text[1] & 0x3fU) << 6 | (text[2] & 0x3fU);
-    return 0;
-}
-
-static bool is_unsafe(unsigned point)
-{
-    return (point >= 0x80 && point < 0xa0) || point == 0x061c ||
-           (point >= 0x200b && point <= 0x200f) ||
-           (point >= 0x2028 && point <= 0x202e) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
-}
-
-static void escape_control(FILE *out, unsigned char c)
-{
-    if (c == '\n')
-        (void)fputs("\\n", out);
-    else if (c == '\t')
-        (void)fputs("\\t", out);
-    else
-        (void)fprintf(out, "\\x%02x", c);
-}
-
-/* Writes what stands at `text`; how many bytes that was. */
-static size_t escape_next(FILE *out, const unsigned char *text)
-{
-    unsigned point = code_point(text);
-    if (text[0] < 0x20 || text[0] == 0x7f) {
-        escape_control(out, text[0]);
-        return 1;
-    }
-    if (point != 0 && is_unsafe(point)) {
-        (void)fprintf(out, "\\u%04x", point);
-        return point < 0x800 ? 2 : 3;
-    }
-    (void)fputc(text[0], out);
-    return 1;
-}
-
 char *wd_output_escape(const char *text)
 {
-    char *escaped = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&escaped, &size);
-    if (out == NULL)
+    WD_AUTO_BUFFER out = WD_BUFFER_INIT;
+    wd_span span = {(const uint8_t *)text, strlen(text)};
+    if (!wd_utf8_append_escaped(&out, span) || !wd_buffer_append(&out, "", 1))
         return NULL;
-    const unsigned char *at = (const unsigned char *)text;
-    while (*at != '\0')
-        at += escape_next(out, at);
-    if (fclose(out) != 0) {
-        free(escaped);
-        return NULL;
-    }
-    return escaped;
+    return (char *)WD_STEAL(out.data);
 }
 
 /* --- values ------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clients/c/failure.h"
+#include "store/tokctl/output.h"
 #include "store/tokctl/tokctl.h"
 
 /* --- failing ---------------------------------------------------------------------- */
@@ -41,11 +42,18 @@ static wd_tokctl_exit exit_of(const wd_error *err)
     return WD_EXIT_FAILED;
 }
 
+/* An error may quote what stands in a store or on a command line. */
+static void say(const wd_tokctl *ctl, const wd_error *err)
+{
+    WD_AUTO(wd_text) *text = wd_output_escape(err->msg);
+    (void)fprintf(stderr, "%s: %s\n", ctl->verb, text != NULL ? text : "no memory");
+}
+
 int wd_tokctl_fail(const wd_tokctl *ctl, const wd_error *err)
 {
     const wd_failure failure = {.code = (uint32_t)err->status,
                                 .reason = (uint32_t)err->reason};
-    (void)fprintf(stderr, "%s: %s\n", ctl->verb, err->msg);
+    say(ctl, err);
     if (err->reason != WD_REASON_NONE && !ctl->quiet)
         (void)fprintf(stderr, "%s: %s: %s\n", ctl->verb, wd_reason_name(err->reason),
                       wd_failure_cure(&failure));
@@ -58,7 +66,8 @@ int wd_tokctl_fail(const wd_tokctl *ctl, const wd_error *err)
 
 _Noreturn void wd_tokctl_usage(const wd_tokctl *ctl, const wd_error *err)
 {
-    (void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", ctl->verb, err->msg, ctl->verb);
+    say(ctl, err);
+    (void)fprintf(stderr, "Try '%s --help'.\n", ctl->verb);
     exit(WD_EXIT_USAGE); /* NOLINT(concurrency-mt-unsafe): no other thread of ours */
 }
 

@@ -123,9 +123,21 @@ static bool csv_line(const wd_column *columns, const json_t *record)
 
 /* --- any form --------------------------------------------------------------------- */
 
+/* All that jansson leaves as it is and a terminal may act on is DEL. */
+static int print_part(const char *part, size_t size, void *arg)
+{
+    for (size_t i = 0; i < size; i++) {
+        int put = part[i] == 0x7f ? fputs("\\u007f", arg) : fputc(part[i], arg);
+        if (put == EOF)
+            return -1;
+    }
+    return 0;
+}
+
 static bool print_json(const json_t *record, size_t flags)
 {
-    return json_dumpf(record, stdout, flags | JSON_ENSURE_ASCII) == 0;
+    return json_dump_callback(record, print_part, stdout, flags | JSON_ENSURE_ASCII) ==
+           0;
 }
 
 static bool print_element(const wd_output *out, const json_t *record)

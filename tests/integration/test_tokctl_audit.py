@@ -100,7 +100,14 @@ HOSTILE = [
     "=cmd|' /C calc'!A0",
     "tab\there\x7f",
     "\u0085\u009b31m",
+    "a\u2066b\u2069c\u061cd\u200be\ufeff",
+    "\U000e0041\U000e007f",
 ]
+# Controls, separators of lines, marks of direction, what nobody sees.
+UNSAFE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+)
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -108,12 +115,13 @@ def test_hostile_text_forges_nothing_in_any_format(store: Store, value: str) -> 
     store.rows("text", value)
     table = store.tokctl("audit", "query").stdout
     assert len(table.splitlines()) == 2
-    unsafe = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
-    assert not unsafe.search(table)
+    assert not UNSAFE.search(table)
     (row,) = store.json("audit", "query")
     assert (row["principal"], row["tool"]) == (value, value)
     lines = store.tokctl("audit", "query", "-o", "jsonl").stdout.split("\n")
+    assert not UNSAFE.search(lines[0])
     assert json.loads(lines[0])["principal"] == value
+    assert not UNSAFE.search(store.tokctl("audit", "query", "-o", "json").stdout)
     assert lines[1:] == [""]
     store.tokctl("audit", "verify")
 

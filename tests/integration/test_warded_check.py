@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NewHome
+from tests.conftest import NewGate, NewHome
 from tests.support.facts import facts, failed
 from tests.support.gate import Done, Gate, Home, program, run
 
@@ -157,9 +157,62 @@ def test_a_bad_digest_key_is_refused_alike_and_the_cure_cures(
     assert facts(warded(home, "check"))["digest key"].startswith("ok ")
 
 
-def test_check_names_a_ca_that_others_can_reach(home: Path) -> None:
-    (home / "state/ca").chmod(0o755)
-    assert "chmod 0700" in facts(warded(home, "check"))["CA"]
+def a_pipe(path: Path) -> None:
+    """A FIFO in place of `path`."""
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
+EXPOSED_CA = [
+    ("state/ca", lambda p: p.chmod(0o755), "chmod 0700"),
+    ("state/ca", lambda p: p.chmod(0o710), "chmod 0700"),
+    ("state/ca", lambda p: shutil.chown(p, "warded"), "chown 0"),
+    ("state/ca/ca.key", lambda p: p.chmod(0o644), "chmod 0600"),
+    ("state/ca/ca.key", lambda p: p.chmod(0o604), "chmod 0600"),
+    ("state/ca/ca.key", lambda p: p.chmod(0o640), "chmod 0600"),
+    ("state/ca/ca.key", lambda p: p.chmod(0o602), "chmod 0600"),
+    ("state/ca/ca.key", lambda p: shutil.chown(p, "warded"), "chown 0"),
+    ("state/ca/ca.key", a_pipe, "no regular file"),
+]
+
+
+@pytest.mark.parametrize(("name", "expose", "cure"), EXPOSED_CA)
+def test_claim_04_check_and_start_refuse_a_ca_key_that_others_can_reach(
+    home: Path, name: str, expose: Callable[[Path], None], cure: str
+) -> None:
+    expose(home / name)
+    verdict = facts(warded(home, "check"))["CA"]
+    assert verdict.startswith(f"FAIL {home / name} ")
+    assert cure in verdict
+    done = warded(home, "serve")
+    assert done.returncode == 78
+    said = done.stderr.splitlines()
+    assert said == [f"warded serve: {verdict.removeprefix('FAIL ')}"]
+    assert not (home / "run/address").exists()
+
+
+def test_claim_04_a_gate_starts_without_a_ca_or_without_its_key(
+    home: Path, new_gate: NewGate
+) -> None:
+    (home / "state/ca/ca.key").unlink()
+    assert facts(warded(home, "check"))["CA"].startswith("ok ")
+    shutil.rmtree(home / "state/ca")
+    assert "not on this host" in facts(warded(home, "check"))["CA"]
+    new_gate(Home(home))
+
+
+def test_claim_04_the_gates_account_is_not_root(home: Path) -> None:
+    config = home / "warded.yaml"
+    text = config.read_text()
+    config.write_text(re.sub(r"^user: .*", "user: root", text, flags=re.M))
+    done = warded(home, "check")
+    assert failed(done) == ["user"]
+    verdict = facts(done)["user"].removeprefix("FAIL ")
+    assert '"root" is root' in verdict
+    assert facts(done)["credentials"].startswith("- not tried")
+    started = warded(home, "serve")
+    assert started.returncode == 78
+    assert started.stderr == f"warded serve: {verdict}\n"
 
 
 def test_check_beside_a_running_gate_says_so(gate: Gate) -> None:

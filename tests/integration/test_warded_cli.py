@@ -124,6 +124,7 @@ def test_init_by_an_ordinary_account_makes_all_its_own(folder: Path) -> None:
     ("words", "says"),
     [
         (["--user", "nobody-here"], "no account"),
+        (["--user", "root"], "is root"),
         (["--owner", "Not A Segment"], "owner"),
         (["--gate-id", "x" * 80], "gate"),
         (["--listen", "tcp://127.0.0.1:1"], "tls+tcp://HOST:PORT"),

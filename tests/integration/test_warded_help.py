@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gate import Done, Home
+from tests.support.gate import Done, Home, program, run
 
 
 def warded(home: Path, *words: str) -> Done:
@@ -35,6 +35,69 @@ def test_a_wrong_command_line_is_2(tmp_path: Path, words: list[str]) -> None:
     done = warded(tmp_path, *words)
     assert done.returncode == 2
     assert done.stderr
+
+
+VERBS = [
+    ["warded"],
+    *(["warded", name] for name in ("init", "profile", "check", "serve", "health")),
+    ["tokctl"],
+    *(["tokctl", name] for name in ("issue", "list", "show", "revoke")),
+    *(["tokctl", "audit", name] for name in ("query", "tail", "verify")),
+]
+
+
+def options(verb: list[str]) -> list[str]:
+    """The options of a command that take a value, as its help names them."""
+    done = run(program(verb[0]), *verb[1:], "--help")
+    return sorted(set(re.findall(r"--([a-z-]+)=", done.stdout)))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_an_option_with_an_empty_value_is_a_usage_error_that_names_it(
+    verb: list[str],
+) -> None:
+    command = [program(verb[0]), *verb[1:]]
+    for name in options(verb):
+        for words in ([f"--{name}="], [f"--{name}", ""]):
+            done = run(*command, *words, check=False)
+            assert (done.returncode, done.stdout) == (2, ""), words
+            assert f"--{name} has an empty value" in done.stderr
+    for words in ([""], ["new", ""], ["--", ""]):
+        assert run(*command, *words, check=False).returncode == 2, words
+
+
+def test_every_value_of_every_command_was_tried() -> None:
+    found = {name for verb in VERBS for name in options(verb)}
+    assert {"home", "db", "listen", "scope", "ttl", "principal", "witness"} <= found
+    assert len(found) > 25
+
+
+@pytest.mark.parametrize("words", [["-H", ""], ["--home", ""], ["--home="]])
+@pytest.mark.parametrize("name", ["warded", "tokctl"])
+def test_an_empty_home_is_no_home(name: str, words: list[str]) -> None:
+    verb = {"warded": "check", "tokctl": "list"}[name]
+    done = run(program(name), *words, verb, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{words[0].rstrip('=')} has an empty value" in done.stderr
+
+
+def test_an_empty_variable_is_as_good_as_none(tmp_path: Path) -> None:
+    command = ["env", "WARDED_HOME=", "WARDED_DB=", program("tokctl")]
+    done = run(*command, "--home", tmp_path, "list", check=False)
+    assert str(tmp_path) in done.stderr
+    assert (
+        run(*command, "list", check=False).stderr
+        == run(
+            "env",
+            "-u",
+            "WARDED_HOME",
+            "-u",
+            "WARDED_DB",
+            program("tokctl"),
+            "list",
+            check=False,
+        ).stderr
+    )
 
 
 COMMANDS = [[], ["init"], ["profile"], ["check"], ["serve"], ["health"]]

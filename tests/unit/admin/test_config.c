@@ -120,11 +120,53 @@ static const struct {
     {"a list for a scalar", "user: [a]\n", ":1: ", "user", "a single value"},
     {"a mapping for a list", "tools: {}\n", ":1: ", "tools", "a list"},
     {"an empty list", "tools: []\n", ":1: ", "tools", "an empty list"},
-    {"broken YAML", "user: [\n", ":", "", ""},
-    {"a tab", "limits:\n\tin_flight: 3\n", ":", "", ""},
+    {"broken YAML", "user: [\n", ":2: ", "user", "no YAML"},
+    {"a tab", "limits:\n\tin_flight: 3\n", ":2: ", "limits", "no YAML"},
+    {"a bad indent", "user: a\n log: b\n", ":2: ", "user", "no YAML"},
+    {"an open quote", "user: a\nlog: {level: 'info}\n", ":3: ", "log.level", "no YAML"},
     {"the same key twice", "user: a\nuser: b\n", ":2: ", "user", "second time"},
-    {"an alias", "user: &a b\nstore: {path: *a}\n", ":2: ", "store", "alias"},
-    {"two documents", "user: a\n---\nuser: b\n", ":", "", "more than one document"},
+    {"an alias", "user: b\nstore: {path: *a}\n", ":2: ", "store.path", "aliases"},
+    {"two documents", "user: a\n---\nuser: b\n", ":2: ", "file",
+     "more than one document"},
+    {"an empty second document", "user: a\n---\n", ":2: ", "file",
+     "more than one document"},
+    {"an alias as a key", "user: a\n*a : b\n", ":2: ", "user", "alias"},
+    {"an anchor", "user: a\nstore: {path: &a b}\n", ":2: ", "store.path", "anchors (&"},
+    {"an anchor of a mapping", "listen: &l\n  tls12: true\n", ":1: ", "listen",
+     "anchors"},
+    {"an anchor of a key", "user: a\n&k log: {}\n", ":2: ", "user", "anchors"},
+    {"an anchor of a list", "tools: &t []\n", ":1: ", "tools", "anchors"},
+    {"a merge key", "user: a\nlog:\n  <<: {level: info}\n", ":3: ", "log",
+     "merge keys"},
+    {"a tag", "user: !foo warded\n", ":1: ", "user", "tags (!name)"},
+    {"a standard tag", "limits:\n  queue: !!int 5\n", ":2: ", "limits.queue", "tags"},
+    {"a tag of a mapping", "listen: !!set {tls12: true}\n", ":1: ", "listen", "tags"},
+    {"a tag of a list", "tools: !!python/tuple []\n", ":1: ", "tools", "tags"},
+    {"an unknown tag's handle", "user: !e!x a\n", ":1: ", "user", "no YAML"},
+    {"a list for a key", "user: a\n[a]: x\n", ":2: ", "file", "a key is a plain word"},
+    {"a list for a key, spelt out", "user: a\n? [a]\n: b\n", ":2: ", "file",
+     "plain word"},
+    {"a mapping for a key", "{a: b}: c\n", ":1: ", "file", "plain word"},
+    {"a list for a key of a group", "log:\n  level: info\n  [a]: x\n", ":3: ", "log",
+     "plain word"},
+    {"a list for a key of a tool", "tools:\n  - ? [a]\n    : b\n", ":2: ", "tools[0]",
+     "plain word"},
+    {"an empty key", "user: a\n'': x\n", ":2: ", "file", "an empty key"},
+    {"no key at all", "?\n", ":1: ", "file", "an empty key"},
+    {"a NUL in a value", "log: {}\nuser: \"a\\0b\"\n", ":2: ", "user", "a NUL"},
+    {"a NUL in a key", "\"user\\0x\": a\n", ":1: ", "file", "a NUL"},
+    {"no UTF-8", "user: a\nlog: {level: \xff}\n", ":2: ", "", "no YAML: invalid"},
+    {"no UTF-8 in a comment", "user: a\n# \xc3\x28\n", ":2: ", "", "no YAML: invalid"},
+    {"UTF-16", "\xff\xfeu", ":1: ", "file", "no YAML: invalid"},
+    {"a bell", "user: a\nlog: \a\n", ":2: ", "", "control characters"},
+    {"an escaped CSI", "user: \"a\\x9bm\"\n", ":1: ", "user", "printable"},
+    {"an escaped DEL", "user: \"a\\x7f\"\n", ":1: ", "user", "printable"},
+    {"a bidi control", "user: a\xe2\x80\xae\n", ":1: ", "user", "printable"},
+    {"a line separator", "store: {path: \"/a\\Lb\"}\n", ":1: ", "store.path",
+     "printable"},
+    {"deep lists", "user: [[[[[[[[a]]]]]]]]\n", ":1: ", "user", "nested deeper"},
+    {"deep mappings", "a: {a: {a: {a: {a: {a: {a: {a: {a: b}}}}}}}}\n", ":1: ", "a.a.a",
+     "nested deeper"},
     {"no number", "limits:\n  in_flight: many\n", ":2: ", "limits.in_flight",
      "1 to 65536 (calls)"},
     {"zero", "user: a\nlimits:\n  in_flight: 0\n", ":3: ", "limits.in_flight",
@@ -306,7 +348,7 @@ static void a_missing_file_says_how_to_make_one(void **state)
     assert_int_equal(wd_config_load("", &c, &err), WD_INVALID_ARGUMENT);
 }
 
-static void an_account_that_is_missing_is_named(void **state)
+static void the_gates_account_is_not_root(void **state)
 {
     (void)state;
     WD_AUTO(wd_config) *c = NULL;
@@ -314,8 +356,22 @@ static void an_account_that_is_missing_is_named(void **state)
     unsigned uid = 9;
     unsigned gid = 9;
     assert_int_equal(parse("user: root", &c, &err), WD_OK);
+    assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_FAILED_PRECONDITION);
+    assert_int_equal(uid + gid, 18);
+    assert_non_null(strstr(err.msg, "\"root\" is root"));
+    assert_non_null(strstr(err.msg, "set 'user:' in /srv/warded/warded.yaml"));
+}
+
+static void an_account_that_is_missing_is_named(void **state)
+{
+    (void)state;
+    WD_AUTO(wd_config) *c = NULL;
+    wd_error err = {0};
+    unsigned uid = 9;
+    unsigned gid = 9;
+    assert_int_equal(parse("user: nobody", &c, &err), WD_OK);
     assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_OK);
-    assert_int_equal(uid + gid, 0);
+    assert_int_equal(uid, 65534);
     wd_config_free(WD_STEAL(c));
     assert_int_equal(parse("user: nobody-here", &c, &err), WD_OK);
     assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_NOT_FOUND);
@@ -333,6 +389,7 @@ int main(void)
         cmocka_unit_test(the_table_bounds_every_number),
         cmocka_unit_test(a_damaged_file_is_answered),
         cmocka_unit_test(a_missing_file_says_how_to_make_one),
+        cmocka_unit_test(the_gates_account_is_not_root),
         cmocka_unit_test(an_account_that_is_missing_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,73 @@ static void lossy_text_is_valid_and_keeps_what_was_good(void **state)
     }
 }
 
+static const struct {
+    const char *name, *text, *escaped;
+    size_t bad_at; /* SIZE_MAX: printable */
+} shown[] = {
+    {"nothing", "", "", SIZE_MAX},
+    {"ascii, first to last", " az~", " az~", SIZE_MAX},
+    {"letters", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", NULL, SIZE_MAX},
+    {"after C1", "\xC2\xA0", NULL, SIZE_MAX},
+    {"a joiner within a word", "\xE2\x80\x8C\xE2\x80\x8D", NULL, SIZE_MAX},
+    {"a dash before the separators", "\xE2\x80\xA7", NULL, SIZE_MAX},
+    {"a thin space after the bidi controls", "\xE2\x80\xAF", NULL, SIZE_MAX},
+    {"newline", "a\nb", "a\\nb", 1},
+    {"tab", "a\t", "a\\t", 1},
+    {"return", "\r", "\\x0d", 0},
+    {"escape", "ab\x1b[2J", "ab\\x1b[2J", 2},
+    {"unit separator", "\x1f", "\\x1f", 0},
+    {"DEL", "a\x7f", "a\\x7f", 1},
+    {"C1, first", "\xC2\x80", "\\u0080", 0},
+    {"CSI", "a\xC2\x9Bm", "a\\u009bm", 1},
+    {"C1, last", "\xC2\x9F", "\\u009f", 0},
+    {"CSI as a byte", "a\x9Bm", "a\\x9bm", 1},
+    {"half a character", "\xE2\x82", "\\xe2\\x82", 0},
+    {"soft hyphen", "\xC2\xAD", "\\u00ad", 0},
+    {"arabic letter mark", "\xD8\x9C", "\\u061c", 0},
+    {"zero width space", "\xE2\x80\x8B", "\\u200b", 0},
+    {"right-to-left mark", "\xE2\x80\x8F", "\\u200f", 0},
+    {"line separator", "a\xE2\x80\xA8", "a\\u2028", 1},
+    {"right-to-left override", "a\xE2\x80\xAE", "a\\u202e", 1},
+    {"isolate", "\xE2\x81\xA6", "\\u2066", 0},
+    {"byte order mark", "\xEF\xBB\xBF", "\\ufeff", 0},
+    {"tag letter", "\xF3\xA0\x81\x81", "\\U000e0041", 0},
+};
+
+static void what_a_terminal_acts_on_is_not_printable_and_is_escaped(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(shown); i++) {
+        print_message("  %s\n", shown[i].name);
+        wd_span text = {(const uint8_t *)shown[i].text, strlen(shown[i].text)};
+        const char *want = shown[i].escaped != NULL ? shown[i].escaped : shown[i].text;
+        size_t bad_at = SIZE_MAX;
+        assert_int_equal(wd_utf8_printable(text, &bad_at), shown[i].bad_at == SIZE_MAX);
+        assert_int_equal(bad_at, shown[i].bad_at);
+        WD_AUTO_BUFFER out = WD_BUFFER_INIT;
+        assert_true(wd_utf8_append_escaped(&out, text));
+        assert_true(wd_utf8_printable(wd_buffer_span(&out), NULL));
+        assert_int_equal(out.size, strlen(want));
+        if (out.size > 0)
+            assert_memory_equal(out.data, want, out.size);
+    }
+}
+
+static void every_character_is_read_as_what_it_is(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    assert_int_equal(wd_utf8_next(SPAN("A"), &size), 'A');
+    assert_int_equal(wd_utf8_next(SPAN("\xC3\xA9z"), &size), 0xE9);
+    assert_int_equal(size, 2);
+    assert_int_equal(wd_utf8_next(SPAN("\xE2\x82\xACz"), &size), 0x20AC);
+    assert_int_equal(size, 3);
+    assert_int_equal(wd_utf8_next(SPAN("\xF4\x8F\xBF\xBF"), &size), 0x10FFFF);
+    assert_int_equal(size, 4);
+    assert_int_equal(wd_utf8_next(SPAN("\xED\xA0\x80"), &size), WD_UTF8_NONE);
+    assert_int_equal(size, 1);
+}
+
 static void cutting_splits_no_character(void **state)
 {
     (void)state;
@@ -134,6 +201,8 @@ int main(void)
         cmocka_unit_test(verdicts_are_those_of_unicode),
         cmocka_unit_test(nul_is_valid_here),
         cmocka_unit_test(lossy_text_is_valid_and_keeps_what_was_good),
+        cmocka_unit_test(what_a_terminal_acts_on_is_not_printable_and_is_escaped),
+        cmocka_unit_test(every_character_is_read_as_what_it_is),
         cmocka_unit_test(cutting_splits_no_character),
         cmocka_unit_test(a_tail_starts_at_a_character),
         cmocka_unit_test(a_failure_is_text_whatever_it_quotes),
