@@ -11,7 +11,8 @@
 
 #define WD_PROFILE_FILE_BYTES (1U << 20)
 
-/* What changes when a file does. All zero: it is not there. */
+/* What changes when a file does; of a link that leads nowhere, its own. All zero: there
+ * is nothing of that name. */
 typedef struct wd_stamp {
     int64_t mtime_ns, size;
     uint64_t inode, device;
@@ -20,9 +21,12 @@ typedef struct wd_stamp {
 wd_stamp wd_stamp_of(const char *path);
 bool wd_stamp_equal(const wd_stamp *a, const wd_stamp *b);
 
-/* The whole file, without a byte order mark, ending in a NUL; from malloc.
- * Errors (phase PROFILE): NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (too large, a
- * NUL inside), RESOURCE_EXHAUSTED; the text names path and cure. */
+/* Whether there is nothing of that name: not even a link that leads nowhere. */
+bool wd_file_absent(const char *path);
+
+/* The whole regular file, never waiting for a pipe, without a byte order mark, ending in a NUL; from malloc.
+ * Errors (phase PROFILE): NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (of another
+ * kind, a link that leads nowhere, too large, a NUL inside), RESOURCE_EXHAUSTED; the text names path and cure. */
 WD_MUST_USE wd_status wd_text_file_read(const char *path, char **ret, wd_failure *why);
 
 #endif

@@ -23,6 +23,7 @@ typedef struct shared {
 
 struct wd_profile {
     char *path[N_FILES];
+    bool policy_named;    /* by an option: then it must be there */
     char *server;         /* an option's text, in place of the file; NULL: the file */
     pthread_mutex_t lock; /* the fields below */
     const wd_credentials *last; /* NULL: none yet */
@@ -74,6 +75,7 @@ static wd_status set_paths(wd_profile *profile, const wd_channel_options *o,
         if (profile->path[i] == NULL)
             return no_memory(why);
     }
+    profile->policy_named = o->policy != NULL;
     profile->server = o->server != NULL ? strdup(o->server) : NULL;
     return o->server != NULL && profile->server == NULL ? no_memory(why) : WD_OK;
 }
@@ -171,8 +173,7 @@ static wd_status read_policy(const wd_profile *profile, wd_policy *ret, wd_failu
     wd_error err = {0};
     WD_AUTO(wd_text) *text = NULL;
     const char *path = profile->path[FILE_POLICY];
-    const wd_stamp stamp = wd_stamp_of(path), none = {0};
-    if (!wd_stamp_equal(&stamp, &none))
+    if (profile->policy_named || !wd_file_absent(path))
         WD_TRY(wd_text_file_read(path, &text, why));
     if (wd_policy_parse(text, ret, &err) != WD_OK)
         return wd_failure_from(why, WD_PHASE_PROFILE, path, &err);

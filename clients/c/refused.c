@@ -21,6 +21,11 @@ void wd_refusal_tls(wd_refusal *refusal, wd_tls_cause cause, uint8_t alert,
     (void)snprintf(refusal->text, sizeof(refusal->text), "%s", detail);
 }
 
+/* That it carries exactly one client's SPIFFE id was seen before it was sent. */
+#define NOT_SIGNED                                                                     \
+    "cert.pem is not signed by the gate's CA, though perhaps by another of the same "  \
+    "name: make the profile with `warded profile new` at this gate"
+
 static const struct {
     uint8_t alert;
     const char *name, *cure;
@@ -28,7 +33,8 @@ static const struct {
     {116, "certificate_required", "the profile's cert.pem was not presented"},
     {48, "unknown_ca", "cert.pem must be signed by the gate's CA"},
     {45, "certificate_expired", "renew the profile's cert.pem (and check both clocks)"},
-    {42, "bad_certificate", "cert.pem must carry exactly one SPIFFE id"},
+    {42, "bad_certificate", NOT_SIGNED},
+    {51, "decrypt_error", NOT_SIGNED}, /* an OpenSSL's word for it */
     {43, "unsupported_certificate", "cert.pem must be a P-256 client certificate"},
     {46, "certificate_unknown", "the gate denies this identity; see its audit trail"},
     {70, "protocol_version", "the gate must allow TLS 1.3"},

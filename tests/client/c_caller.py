@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,10 +52,13 @@ def parse(line: str) -> Answer:
 class Caller:
     """One process with one channel."""
 
-    def __init__(self, profile: Path | None, **env: str) -> None:
+    def __init__(
+        self, profile: Path | None, *, under: Sequence[str] = (), **env: str
+    ) -> None:
+        """`under`: a program and its words, by which it is run."""
         words = [] if profile is None else [str(profile)]
         self._process = subprocess.Popen(
-            [program("rpc_caller"), *words],
+            [*under, program("rpc_caller"), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -93,9 +96,11 @@ class Caller:
 
 
 @contextlib.contextmanager
-def calling(profile: Path | None, **env: str) -> Iterator[Caller]:
+def calling(
+    profile: Path | None, *, under: Sequence[str] = (), **env: str
+) -> Iterator[Caller]:
     """A caller that must end well."""
-    caller = Caller(profile, **env)
+    caller = Caller(profile, under=under, **env)
     try:
         yield caller
     finally:

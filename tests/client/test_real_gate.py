@@ -16,6 +16,7 @@ from warded._callid import SystemClock
 from warded._spiffe import Spiffe, parse_client
 from warded.profile import Profile
 
+from tests.client.c_caller import calling
 from tests.client.conftest import write_gate
 from tests.client.fake_gate import FakeGate
 from tests.client.pki import HOUR, Authority, Leaf, Pair
@@ -114,6 +115,66 @@ def test_claim_04_no_certificate_has_its_cause_and_its_alert(
     monkeypatch.setattr(Profile, "_load_key", lambda *_: None)
     assert refused(trainer).alert == "certificate_required"
     assert "no_certificate" in wait_for_cause(gate, "no_certificate")
+
+
+def no_certificate(profile: Path, _: Authority) -> None:
+    """A profile that lost it."""
+    (profile / "cert.pem").unlink()
+
+
+def signed(cause: str) -> Callable[[Path, Authority], None]:
+    """A certificate of the table above."""
+    return lambda profile, ca: DOORS[cause][0](ca).write(profile)
+
+
+# What a user is told, nothing being patched: by the client itself, before it dials, or
+# by the gate's alert; and what to do.
+TOLD = {
+    "no certificate": (
+        no_certificate,
+        None,
+        "No such file or directory; make a profile",
+    ),
+    "no SAN": (signed("no_san"), None, "has no subjectAltName, so no identity; make"),
+    "two URIs": (signed("many_uris"), None, "has 2 URIs; exactly one counts; make"),
+    "foreign CA": (signed("unknown_ca"), "unknown_ca", "signed by the gate's CA"),
+    "same name": (
+        signed("bad_signature"),
+        "bad_certificate",
+        "another of the same name",
+    ),
+    "expired": (
+        signed("expired"),
+        "certificate_expired",
+        "renew the profile's cert.pem",
+    ),
+}
+
+
+@pytest.mark.parametrize("door", TOLD)
+def test_claim_04_what_a_user_is_told_at_each_door(
+    gate: Gate, trainer: Path, tmp_path: Path, door: str
+) -> None:
+    spoil, alert, cure = TOLD[door]
+    profile = tmp_path / "profile"
+    shutil.copytree(trainer, profile)
+    spoil(profile, gate_ca(gate))
+    with calling(profile) as caller:
+        by_c = caller.check()
+    if alert is None:
+        with pytest.raises(warded.ProfileError) as caught:
+            call(profile)
+        said = caught.value.details()
+        assert said.startswith(f"{profile / 'cert.pem'}: ")
+        assert by_c.phase == "profile"
+        assert str(profile / "cert.pem") in by_c.message
+    else:
+        refusal = refused(profile)
+        said = refusal.details()
+        assert refusal.alert == alert
+        assert (by_c.reason, by_c.phase) == ("TLS_REFUSED", "tls")
+        assert cure in by_c.message
+    assert cure in said
 
 
 def wait_for_cause(gate: Gate, cause: str) -> set[str]:

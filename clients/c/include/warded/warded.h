@@ -72,8 +72,8 @@ WD_PUBLIC const char *wd_failure_cure(const wd_failure *failure);
 typedef struct wd_channel wd_channel;
 
 /* Where to find what a client has: a folder with the files server, ca.pem, cert.pem,
- * key.pem, token and, if there is one, policy; any of them may be named by itself. The
- * files are read again when they change. */
+ * key.pem, token and, if there is one, policy; any of them may be named by itself, and
+ * must then be there. The files are read again when they change. */
 typedef struct wd_channel_options {
     const char *profile; /* NULL: $WARDED_PROFILE, else ~/.config/warded/default */
     const char *server;  /* "HOST:PORT" or "ADDRESS as HOST:PORT", not the file's */

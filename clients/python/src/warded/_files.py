@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as stat_module
+from pathlib import Path
 from typing import NoReturn
 
 from warded.errors import profile_error
@@ -12,15 +13,24 @@ from warded.errors import profile_error
 HOW_TO_MAKE = "make a profile with `warded profile new NAME --scope ... --out DIR`"
 
 Stamp = tuple[int, int, int, int] | None
-"""What changes when a file does; None: it is not there."""
+"""What changes when a file does; None: there is nothing of that name."""
 
 
 def stamp(path: str) -> Stamp:
-    """The stamp of a file as it is now."""
+    """The stamp of a file as it is now; of a link that leads nowhere, its own."""
     try:
         return stamp_of(os.stat(path))  # noqa: PTH116  # a call's hot path
     except OSError:
+        return _stamp_of_unseen(path)
+
+
+def _stamp_of_unseen(path: str) -> Stamp:
+    try:
+        return stamp_of(os.lstat(path))
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        return 0, -(error.errno or 1), 0, 0
 
 
 def stamp_of(s: os.stat_result) -> Stamp:
@@ -51,7 +61,7 @@ def stat_secret(path: str) -> os.stat_result:
     except OSError as error:
         refuse_file(path, error)
     if not stat_module.S_ISREG(s.st_mode):
-        raise profile_error(f"{path}: no regular file; {HOW_TO_MAKE}")
+        refuse_file(path, OSError(errno.EINVAL, "no regular file"))
     mode = s.st_mode & 0o777
     if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
         raise profile_error(
@@ -62,5 +72,16 @@ def stat_secret(path: str) -> os.stat_result:
 
 def refuse_file(path: str, error: OSError) -> NoReturn:
     """Raise the ProfileError for a file that can't be read."""
-    cure = HOW_TO_MAKE if isinstance(error, FileNotFoundError) else "check its owner"
-    raise profile_error(f"{path}: {error.strerror or error}; {cure}") from error
+    raise profile_error(
+        f"{path}: {error.strerror or error}; {_cure(path, error)}"
+    ) from error
+
+
+def _cure(path: str, error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return "check its owner and its mode"
+    if Path(path).is_symlink():
+        return "this symbolic link leads to no file: point it at one or remove it"
+    if isinstance(error, FileNotFoundError):
+        return HOW_TO_MAKE
+    return "put a regular file there"

@@ -274,12 +274,20 @@ class _Handshake:
         )
 
 
+# That it carries exactly one client's SPIFFE id was seen before it was sent.
+_NOT_SIGNED = (
+    "cert.pem is not signed by the gate's CA, though perhaps by another of the same "
+    "name: make the profile with `warded profile new` at this gate"
+)
+
+
 def _alert_cure(alert: str) -> str:
     cures = {
         "certificate_required": "the profile's cert.pem was not presented",
         "unknown_ca": "cert.pem must be signed by the gate's CA",
+        "decrypt_error": _NOT_SIGNED,  # an OpenSSL's word for the next
         "certificate_expired": "renew the profile's cert.pem (and check both clocks)",
-        "bad_certificate": "cert.pem must carry exactly one SPIFFE id",
+        "bad_certificate": _NOT_SIGNED,
         "unsupported_certificate": "cert.pem must be a P-256 client certificate",
         "certificate_unknown": "the gate denies this identity; see its audit trail",
         "protocol_version": "the gate must allow TLS 1.3",
