@@ -1,6 +1,7 @@
 /* Stage "dedupe": never twice. */
 #include "server/dedupe.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -23,20 +24,25 @@ static const char *time_text(int64_t ms, char text[TIME_CHARS])
     return text;
 }
 
+/* Both clocks, how far apart they are, and what to do: for whoever reads it alone. */
 static void refuse_time(const wd_call *call, wd_reason reason, int64_t bound_ms,
                         wd_error *err)
 {
     char id_time[TIME_CHARS];
     char now[TIME_CHARS];
     char bound[TIME_CHARS];
+    bool ahead = reason == WD_REASON_CLOCK_SKEW;
+    int64_t id_ms = wd_uuid7_ms(call->id_bytes);
+    int64_t now_ms = wd_clock_wall_ms(call->gate->clock);
+    int64_t apart_s = (ahead ? id_ms - now_ms : now_ms - id_ms) / 1000;
 
     (void)wd_refuse(
         err, reason,
-        "the call id is dated %s and the gate's clock says %s; it takes ids "
-        "%s %s",
-        time_text(wd_uuid7_ms(call->id_bytes), id_time),
-        time_text(wd_clock_wall_ms(call->gate->clock), now),
-        reason == WD_REASON_CLOCK_SKEW ? "up to" : "from", time_text(bound_ms, bound));
+        "the call id is dated %s, %" PRId64
+        " s %s the gate's clock, which says %s; it takes ids %s %s: set this host's "
+        "clock, or date new ids by now_ms of the gate's replies",
+        time_text(id_ms, id_time), apart_s, ahead ? "ahead of" : "behind",
+        time_text(now_ms, now), ahead ? "up to" : "from", time_text(bound_ms, bound));
 }
 
 /* Why the claim failed, in *err. */

@@ -132,7 +132,7 @@ def test_the_same_id_of_another_principal_is_another_call(
         (2 * MINUTE_MS, "CLOCK_SKEW"),
     ],
 )
-def test_a_call_dated_wrongly_does_not_run_and_learns_the_time(
+def test_claim_06_a_call_dated_wrongly_does_not_run_and_learns_the_time(
     stub: StubGate, caller: RawClient, skew_ms: int, want: str
 ) -> None:
     now = caller.call(WHO).now_ms

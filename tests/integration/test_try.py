@@ -135,6 +135,10 @@ def test_the_scripts_teach_when_asked(script: str, word: str) -> None:
         ("deploy/try.sh", ["--stop", "--keep"]),
         ("deploy/try.sh", ["keep"]),
         ("deploy/try.sh", ["--kepp"]),
+        ("deploy/try.sh", ["--inside"]),
+        ("deploy/try.sh", ["--inside", "--keep"]),
+        ("deploy/try.sh", [""]),
+        ("deploy/try.sh", ["", "--stop"]),
         ("deploy/platform.sh", []),
     ],
 )

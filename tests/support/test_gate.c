@@ -11,6 +11,7 @@
  *     log             what was written, synced and sent since the last time: W and S
  *                     (a write and a sync of the store), J (a job goes to the executor),
  *                     R (a reply goes out)
+ *     reads           bytes of application data that TLS gave the gate since the last time
  *     crash           the gate's next job ends the process by a failed assertion
  *     unwritable N    the store's next N syncs fail
  *     clock W M       turn the gate's clocks on: W ms the wall's, M ms the monotonic one
@@ -35,6 +36,7 @@
 #include "server/control.h"
 #include "server/gate.h"
 #include "server/keepalive.h"
+#include "tests/support/count_reads.h"
 #include "tests/support/stub_executor.h"
 #include "tests/support/vfs_shim.h"
 
@@ -43,6 +45,7 @@
 /* Shared by both processes. */
 typedef struct shared {
     atomic_size_t log_size;
+    atomic_size_t read_bytes;
     atomic_bool crash;
     atomic_int fail_syncs;   /* from the next one on; -1: as it is */
     _Atomic int64_t wall_ms; /* by how much its clocks are ahead of the system's */
@@ -139,6 +142,7 @@ static int run_gate(const wd_config *config, int control, int64_t grace_ms,
     };
 
     become(config);
+    count_reads(&both->read_bytes);
     shim.event = store_event;
     atomic_store(&shim.fail_code, SQLITE_IOERR_FSYNC);
     WD_ASSERT(wd_shim_register(&shim, "shim") == SQLITE_OK);
@@ -202,6 +206,12 @@ static void show_log(tester *t)
     printf("%.*s\n", (int)(size < LOG_BYTES ? size : LOG_BYTES), both->log);
 }
 
+static void show_reads(tester *t)
+{
+    (void)t;
+    printf("%zu\n", atomic_exchange(&both->read_bytes, 0));
+}
+
 static void finish(tester *t)
 {
     if (t->stub != NULL)
@@ -250,9 +260,9 @@ static const struct {
     const char *name;
     void (*run)(tester *t);
 } commands[] = {
-    {"count", count}, {"log", show_log},  {"finish", finish},
-    {"die", die},     {"revive", revive}, {"crash", crash},
-    {"stop", stop},   {"reload", reload}, {"kill", kill_gate},
+    {"count", count},    {"log", show_log},     {"finish", finish}, {"die", die},
+    {"revive", revive},  {"crash", crash},      {"stop", stop},     {"reload", reload},
+    {"kill", kill_gate}, {"reads", show_reads},
 };
 
 static void turn_clocks(int64_t wall_ms, int64_t mono_ms)
