@@ -50,8 +50,9 @@ become_root() {
     command -v sudo >/dev/null 2>&1 ||
         die "needs root (packages, mount namespace): run as root, or install sudo"
     say "not root: asking sudo"
-    exec sudo --preserve-env=WARDED_PLATFORM_CACHE,WARDED_PLATFORM_MIRROR,CI \
-        "$self" "$@"
+    settings=WARDED_PLATFORM_CACHE,WARDED_PLATFORM_MIRROR
+    settings=$settings,WARDED_DEBOOTSTRAP,WARDED_PLATFORM_RELEASE
+    exec sudo --preserve-env="$settings,CI" "$self" "$@"
 }
 
 make_user() { # make_user [CHROOT]: the account that the gate runs as

@@ -231,17 +231,20 @@ main() { # main MODE: on the platform
 
 manual() { sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"; }
 
-if [ "${1:-}" = --inside ]; then
+# By way of platform.sh, as below; by hand it would build and run on no platform.
+if [ "${1:-}" = --inside ] && [ -n "${WARDED_TRY_INSIDE:-}" ]; then
     main "${2:-}"
 fi
 case $# in
-0 | 1) ;;
+0) ;;
+1) [ -n "$1" ] || set -- "an empty word" ;;
 *) set -- "more than one word" ;;
 esac
 case ${1:-} in
 "" | --keep | --stop)
     mkdir -p "${state%/*}" build
-    exec deploy/platform.sh env WARDED_TRY="$state" deploy/try.sh --inside "${1:-}"
+    exec deploy/platform.sh env WARDED_TRY="$state" WARDED_TRY_INSIDE=yes \
+        deploy/try.sh --inside "${1:-}"
     ;;
 -h | --help | help) manual ;;
 *)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -149,6 +150,39 @@ def test_without_root_and_sudo_it_says_what_it_needs(platform: Platform) -> None
     assert done.returncode == NO_PLATFORM
     assert "root" in done.stderr
     assert "sudo" in done.stderr
+
+
+STUB_SUDO = """#!/bin/sh
+printf '%s\\n' "$@" >&2
+exit 3
+"""
+
+
+def test_sudo_is_told_to_keep_every_setting_that_the_manual_names(
+    platform: Platform,
+) -> None:
+    with TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        shutil.copytree(platform.script.parent, folder / "deploy")
+        for tool in ("dirname", "id", "cat"):
+            (folder / tool).symlink_to(f"/usr/bin/{tool}")
+        (folder / "sudo").write_text(STUB_SUDO)
+        (folder / "sudo").chmod(0o755)
+        done = subprocess.run(
+            [*NOBODY, folder / "deploy/platform.sh", "a", "b c"],
+            env={"PATH": name},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told = done.stderr.splitlines()[-4:]
+        assert told[1:] == [str(folder / "deploy/platform.sh"), "a", "b c"]
+    manual = platform.run("--help").stdout
+    named = set(re.findall(r"^ *(WARDED_[A-Z_]+) ", manual, re.M))
+    assert len(named) == 4
+    assert set(told[0].removeprefix("--preserve-env=").split(",")) == named | {"CI"}
 
 
 def test_a_debootstrap_that_is_not_there_is_named(platform: Platform) -> None:
