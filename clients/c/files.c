@@ -68,7 +68,7 @@ static wd_status open_file(const char *path, FILE **ret, wd_failure *why)
     *ret = fdopen(fd, "r");
     if (*ret == NULL)
         return refuse_open(path, errno, why);
-    fd = -1; /* the stream's */
+    (void)WD_STEAL_FD(fd); /* the stream's now */
     return WD_OK;
 }
 
