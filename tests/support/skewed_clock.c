@@ -15,29 +15,29 @@ static time_t skew_s(void)
     return text != NULL ? (time_t)strtoll(text, NULL, 10) : 0;
 }
 
-SHOWN int clock_gettime(clockid_t clock, struct timespec *now)
+SHOWN int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    int rv = (int)syscall(SYS_clock_gettime, clock, now);
-    if (rv == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        now->tv_sec += skew_s();
+    int rv = (int)syscall(SYS_clock_gettime, clock_id, tp);
+    if (rv == 0 && (clock_id == CLOCK_REALTIME || clock_id == CLOCK_REALTIME_COARSE))
+        tp->tv_sec += skew_s();
     return rv;
 }
 
-SHOWN time_t time(time_t *ret_now)
+SHOWN time_t time(time_t *timer)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (ret_now != NULL)
-        *ret_now = now.tv_sec;
+    if (timer != NULL)
+        *timer = now.tv_sec;
     return now.tv_sec;
 }
 
-SHOWN int gettimeofday(struct timeval *restrict ret_now, void *restrict zone)
+SHOWN int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 {
     struct timespec now = {0};
-    (void)zone;
+    (void)tz;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    ret_now->tv_sec = now.tv_sec;
-    ret_now->tv_usec = now.tv_nsec / 1000;
+    tv->tv_sec = now.tv_sec;
+    tv->tv_usec = now.tv_nsec / 1000;
     return 0;
 }
