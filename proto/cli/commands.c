@@ -205,11 +205,13 @@ static void ensure_standard_descriptors(void)
 /* --- words that are nothing ------------------------------------------------------------ */
 
 /* A value that is nothing is a script's variable that was not set, and would be taken for
- * a default or a place. What follows "--" is no option: its reader judges it. */
+ * a default or a place. What follows "--" is no option, and nothing all the same. */
 static const char *empty_word(int argc, char **argv, size_t *ret_length)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const char *equals = strchr(argv[i], '=');
+    bool options = true;
+    for (int i = 1; i < argc; i++) {
+        const char *equals = options ? strchr(argv[i], '=') : NULL;
+        options = options && strcmp(argv[i], "--") != 0;
         *ret_length = strlen(argv[i - 1]);
         if (argv[i][0] == '\0')
             return argv[i - 1];
