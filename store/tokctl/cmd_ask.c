@@ -46,7 +46,7 @@ static const wd_column health_members[] = {
     {"problem", "problem", WD_COLUMN_TEXT, false},
     {"gate", "gate", WD_COLUMN_TEXT, false},
     {"version", "version", WD_COLUMN_TEXT, false},
-    {"up", "uptime_ms", WD_COLUMN_TEXT, false},
+    {"up", "uptime_ms", WD_COLUMN_SPAN, false},
     {"in flight", "in_flight", WD_COLUMN_TEXT, false},
     {"running", "running", WD_COLUMN_TEXT, false},
     {"sandbox", "sandbox_mode", WD_COLUMN_TEXT, false},

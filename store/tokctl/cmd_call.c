@@ -28,8 +28,7 @@ static const char doc[] =
     "  tokctl call Health/Check\n"
     "  tokctl call warded.v1.Audit/Query --data '{\"limit\": 2}'\n\n"
     "METHOD is PACKAGE.SERVICE/NAME, or SERVICE/NAME for one of Warded's. What there "
-    "is: "
-    "tokctl describe.";
+    "is: tokctl describe. A reply has no columns: not -o csv or name.";
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -104,6 +103,20 @@ static wd_status call(const arguments *args, const wd_rpc_method *method,
     return WD_OK;
 }
 
+/* A reply of any form has no columns. */
+static void settle_format(wd_tokctl *ctl)
+{
+    wd_error err;
+    if (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE)
+        ctl->format = WD_FORMAT_JSON;
+    if (ctl->field != NULL || ctl->format == WD_FORMAT_JSON ||
+        ctl->format == WD_FORMAT_JSONL)
+        return;
+    (void)wd_fail(&err, WD_INVALID_ARGUMENT,
+                  "a reply has no columns: -o json or jsonl, or --field NAME");
+    wd_tokctl_usage(ctl, &err);
+}
+
 static int run_call(wd_tokctl *ctl, int argc, char **argv)
 {
     static const wd_column none[] = {{NULL, NULL, WD_COLUMN_TEXT, false}};
@@ -111,6 +124,7 @@ static int run_call(wd_tokctl *ctl, int argc, char **argv)
     json_t *record = NULL;
     wd_error err = {0};
     wd_tokctl_parse(&wd_verb_call, argc, argv, &args);
+    settle_format(ctl);
     const wd_rpc_method *method = args.method != NULL ? find_method(args.method) : NULL;
     if (method == NULL || method->streams) {
         (void)wd_fail(&err, WD_INVALID_ARGUMENT, "%s: see tokctl describe",
@@ -121,8 +135,6 @@ static int run_call(wd_tokctl *ctl, int argc, char **argv)
     }
     if (call(&args, method, &record, &err) != WD_OK)
         return wd_tokctl_fail(ctl, &err);
-    if (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE)
-        ctl->format = WD_FORMAT_JSON; /* a reply of any form has no columns */
     return wd_output_one(ctl, none, record) ? WD_EXIT_OK : WD_EXIT_FAILED;
 }
 
@@ -147,6 +159,13 @@ static const wd_column method_columns[] = {
     {NULL, NULL, WD_COLUMN_TEXT, false},
 };
 
+static json_t *method_record(const wd_rpc_method *method)
+{
+    return json_pack("{s:s, s:s, s:b, s:I, s:s}", "method", method->path + 1, "scope",
+                     method->scope, "mutates", (int)method->mutates, "max_timeout_ms",
+                     (json_int_t)method->max_timeout_ms, "help", method->help);
+}
+
 static bool print_methods(const wd_tokctl *ctl, const char *service)
 {
     WD_AUTO(wd_output) *out = wd_output_new(ctl, method_columns);
@@ -157,22 +176,30 @@ static bool print_methods(const wd_tokctl *ctl, const char *service)
         if (service != NULL && strstr(s->name, service) == NULL)
             continue;
         for (size_t k = 0; k < s->n_methods; k++)
-            wd_output_add(out, json_pack("{s:s, s:s, s:b, s:i, s:s}", "method",
-                                         s->methods[k].path + 1, "scope",
-                                         s->methods[k].scope, "mutates",
-                                         (int)s->methods[k].mutates, "max_timeout_ms",
-                                         (int)s->methods[k].max_timeout_ms, "help",
-                                         s->methods[k].help));
+            wd_output_add(out, method_record(&s->methods[k]));
     }
     return wd_output_end(out);
 }
 
-static bool print_method(const wd_rpc_method *method)
+static bool is_people(const wd_tokctl *ctl)
+{
+    return ctl->field == NULL &&
+           (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE);
+}
+
+/* For programs: a record with the fields as text. */
+static bool print_method(const wd_tokctl *ctl, const wd_rpc_method *method)
 {
     WD_AUTO(wd_text) *request = wd_message_describe(method->request);
     WD_AUTO(wd_text) *reply = wd_message_describe(method->reply);
     if (request == NULL || reply == NULL)
         return false;
+    if (!is_people(ctl)) {
+        json_t *record = method_record(method);
+        (void)json_object_set_new(record, "request", json_string(request));
+        (void)json_object_set_new(record, "reply", json_string(reply));
+        return wd_output_one(ctl, method_columns, record);
+    }
     printf("%s\n    %s\n", method->path, method->help);
     printf("    scope: %s\n", method->scope[0] != '\0' ? method->scope : "(any token)");
     printf("  request\n%s  reply\n%s", request, reply);
@@ -187,7 +214,7 @@ static int run_describe(wd_tokctl *ctl, int argc, char **argv)
     if (args.method != NULL && strchr(args.method, '/') != NULL) {
         const wd_rpc_method *method = find_method(args.method);
         if (method != NULL)
-            return print_method(method) ? WD_EXIT_OK : WD_EXIT_FAILED;
+            return print_method(ctl, method) ? WD_EXIT_OK : WD_EXIT_FAILED;
         (void)wd_fail(&err, WD_NOT_FOUND, "there is no method %.100s", args.method);
         return wd_tokctl_fail(ctl, &err);
     }

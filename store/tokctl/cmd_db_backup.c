@@ -13,8 +13,7 @@ typedef struct arguments {
 
 static const char doc[] =
     "Copy a store into a new folder: the state after one commit, while a gate may go "
-    "on "
-    "writing. The copy is a store itself.\v"
+    "on writing. The copy is a store itself.\v"
     "  tokctl --db /var/lib/warded/store db backup /backup/warded-$(date +%F)\n"
     "  tokctl --db /backup/warded-2026-11-30 audit verify\n\n"
     "Exit status 5: the folder is there already.";

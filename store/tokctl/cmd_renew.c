@@ -19,8 +19,7 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Put a token's end further off; nothing else changes, the secret neither. Without "
-    "an "
-    "ID: our own token.\v"
+    "an ID: our own token.\v"
     "  tokctl renew 3fJq0sLw9A --ttl 8h\n\n"
     "It is never shortened, and never leads further than its 'renewable until'.";
 

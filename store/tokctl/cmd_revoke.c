@@ -43,7 +43,7 @@ static const char doc[] =
     "  tokctl revoke --leaked - <build.log\n\n"
     "All but plain ids asks first; --yes does not. Exit status 3: an id is "
     "unknown; 8: some of what --leaked found is not this gate's. Offline (--db) the "
-    "gate must not be running on the store (exit status 5).";
+    "gate must not be running on the store (exit status 5); only IDs will do.";
 
 static const wd_column members[] = {
     {"revoked", "revoked", WD_COLUMN_TEXT, false},

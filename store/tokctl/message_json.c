@@ -27,7 +27,14 @@ static json_t *bytes_json(const ProtobufCBinaryData *bytes, wd_json_style style)
     return json_string(text);
 }
 
-/* "TOKEN_EXPIRED" as "token_expired"; an unknown number as it is. */
+static bool is_unspecified(const char *name)
+{
+    const char *end = strstr(name, "UNSPECIFIED");
+    return end != NULL && strcmp(end, "UNSPECIFIED") == 0;
+}
+
+/* "TOKEN_EXPIRED" as "token_expired", "..._UNSPECIFIED" as ""; an unknown number as it
+ * is. */
 static json_t *enum_json(int value, const ProtobufCEnumDescriptor *type,
                          wd_json_style style)
 {
@@ -37,6 +44,8 @@ static json_t *enum_json(int value, const ProtobufCEnumDescriptor *type,
         return json_integer(value);
     if (style == WD_JSON_PROTO)
         return json_string(known->name);
+    if (is_unspecified(known->name))
+        return json_string("");
     size_t n = 0;
     for (; known->name[n] != '\0' && n + 1 < sizeof(text); n++)
         text[n] = (char)tolower((unsigned char)known->name[n]);

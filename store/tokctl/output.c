@@ -3,14 +3,19 @@
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "store/tokctl/cell.h"
+
+#define NARROW_COLUMNS 100
+#define NAME_CHARS     10 /* of what names a record, mostly a token's id */
 
 struct wd_output {
     const wd_tokctl *ctl;
     const wd_column *columns;
     struct libscols_table *table; /* of a table only */
+    size_t most;                  /* columns */
     size_t n_records;
     bool failed, has_field; /* has_field: some record had the member of --field */
 };
@@ -21,9 +26,10 @@ static bool is_table(const wd_tokctl *ctl)
            (ctl->format == WD_FORMAT_TABLE || ctl->format == WD_FORMAT_WIDE);
 }
 
-static bool is_shown(const wd_tokctl *ctl, const wd_column *column)
+static bool is_shown(const wd_output *out, const wd_column *column)
 {
-    return !column->wide || ctl->format != WD_FORMAT_TABLE;
+    return (size_t)(column - out->columns) < out->most &&
+           (!column->wide || out->ctl->format != WD_FORMAT_TABLE);
 }
 
 /* --- a table ---------------------------------------------------------------------- */
@@ -51,16 +57,52 @@ static const char *colour_of(const char *word)
     return "\033[33m";
 }
 
+/* 0: no terminal, or one wide enough for any table. */
+static size_t narrow_width(const wd_tokctl *ctl)
+{
+    struct winsize size;
+    if (ctl->format != WD_FORMAT_TABLE || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+        return 0;
+    return size.ws_col < NARROW_COLUMNS ? size.ws_col : 0;
+}
+
+/* What a terminal's width may cut: long text; where it is narrow, all but what names the
+ * record. */
+static int column_flags(const wd_output *out, const wd_column *column, size_t width)
+{
+    const bool cut =
+        column->kind == WD_COLUMN_LONG || (width != 0 && column != out->columns);
+    return cut ? SCOLS_FL_TRUNC : 0;
+}
+
+/* A narrow terminal has the first so many columns: those whose titles fit. */
+static size_t columns_that_fit(const wd_output *out, size_t width)
+{
+    size_t used = NAME_CHARS + 1;
+    size_t n = 1;
+    while (width != 0 && out->columns[n].title != NULL) {
+        const wd_column *next = &out->columns[n];
+        if (is_shown(out, next))
+            used += strlen(next->title) + 1;
+        if (used > width + 1)
+            return n;
+        n++;
+    }
+    return SIZE_MAX;
+}
+
 static bool start_table(wd_output *out)
 {
+    const size_t width = narrow_width(out->ctl);
     out->table = scols_new_table();
     if (out->table == NULL)
         return false;
+    out->most = columns_that_fit(out, width);
     (void)scols_table_enable_noheadings(out->table, out->ctl->no_headers);
     (void)scols_table_enable_colors(out->table, may_colour());
     for (const wd_column *column = out->columns; column->title != NULL; column++) {
-        const int flags = column->kind == WD_COLUMN_LONG ? SCOLS_FL_TRUNC : 0;
-        if (is_shown(out->ctl, column) &&
+        const int flags = column_flags(out, column, width);
+        if (is_shown(out, column) &&
             scols_table_new_column(out->table, column->title, 0, flags) == NULL)
             return false;
     }
@@ -72,7 +114,7 @@ static bool add_line(wd_output *out, const json_t *record)
     struct libscols_line *line = scols_table_new_line(out->table, NULL);
     size_t at = 0;
     for (const wd_column *c = out->columns; line != NULL && c->title != NULL; c++) {
-        if (!is_shown(out->ctl, c))
+        if (!is_shown(out, c))
             continue;
         char *text = wd_cell_shown(record, c);
         if (text == NULL || scols_line_refer_data(line, at, text) != 0)
@@ -175,6 +217,7 @@ wd_output *wd_output_new(const wd_tokctl *ctl, const wd_column *columns)
         return NULL;
     out->ctl = ctl;
     out->columns = columns;
+    out->most = SIZE_MAX;
     out->failed = is_table(ctl) && !start_table(out);
     if (ctl->field == NULL && ctl->format == WD_FORMAT_CSV && !ctl->no_headers)
         csv_titles(columns);

@@ -2,9 +2,9 @@
  *
  * A record is a JSON object; a table shows some of its members as columns, escaped so
  * that no text in it can move the cursor or forge a line, cut to the terminal's width
- * where there is one, and the state of a thing in colour unless NO_COLOR says no. JSON is
- * an array, JSONL an object a line, CSV RFC 4180 with the members' names for titles; all
- * three keep values as they are.
+ * where there is one (a very narrow one lacks the last columns), and the state of a thing
+ * in colour unless NO_COLOR says no. JSON is an array, JSONL an object a line, CSV RFC
+ * 4180 with the members' names for titles; all three keep values as they are.
  *
  * Threads: one.  Owns: the table in the making. */
 #ifndef WD_TOKCTL_OUTPUT_H

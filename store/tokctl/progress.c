@@ -1,16 +1,27 @@
 #include "store/tokctl/progress.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "proto/c/clock.h"
 
+#define FIRST_MS  500 /* what takes less needs none */
 #define PERIOD_MS 100
+
+/* A line that is drawn again and again needs a terminal that can. */
+static bool can_draw(void)
+{
+    const char *term = getenv("TERM"); /* NOLINT(concurrency-mt-unsafe): read only */
+    return isatty(STDERR_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
+}
 
 wd_progress wd_progress_begin(const wd_tokctl *ctl, const char *what)
 {
     return (wd_progress){.what = what,
-                         .shown = !ctl->quiet && isatty(STDERR_FILENO) != 0};
+                         .shown = !ctl->quiet && can_draw(),
+                         .next_ms = wd_clock_mono_ms(wd_clock_system()) + FIRST_MS};
 }
 
 void wd_progress_show(wd_progress *progress, uint64_t n, uint64_t of)

@@ -53,6 +53,7 @@ LOOKED_AT = {
     "systemd, where it is installed": (".service",),
     "mypy of who uses the client": ("py.typed",),
     "the fuzz targets": (".hex", ".yaml"),
+    "tests/support/golden.py": (".golden",),
     "people": ("LICENSE",),
 }
 KNOWN = frozenset(name for names in LOOKED_AT.values() for name in names)
