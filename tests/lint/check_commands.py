@@ -2,9 +2,9 @@
 """Fail when README.md or docs/ tell of a command or an option that is not there.
 
 Looked at are words in backticks and the lines of fenced blocks: what follows `warded`
-and `tokctl` must be a command (or a NAME of the reader's) of the table in their main.c,
-its options must stand in an option table of that program, and so must the options of a
-script (deploy/try.sh --keep) in the script's own text.
+and `tokctl` must be a command (or a NAME of the reader's) of the table in main.c, or of
+the rows in `cmd_*.c`; its options must stand in an option table of that program, and so
+must the options of a script (deploy/try.sh --keep) in the script's own text.
 """
 
 from __future__ import annotations

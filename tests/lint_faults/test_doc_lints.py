@@ -43,8 +43,9 @@ TREE = {
     "server/main.c": 'x = {\n    {NULL, "serve", wd_cmd_serve},\n'
     '    {"home", OPTION_HOME, 1},\n',
     "server/cmd_serve.c": "\n",
-    "store/tokctl/main.c": 'x = {\n    {NULL, "list", wd_tokctl_list},\n'
-    '    {"audit", "tail", wd_tokctl_tail},\n    {"db", \'d\', 1},\n',
+    "store/tokctl/cmd_list.c": 'x = {\n    .name = "list",\n',
+    "store/tokctl/cmd_audit_tail.c": 'x = {\n    .group = "audit",\n'
+    '    .name = "tail",\n    {"db", \'d\', 1},\n',
 }
 # Of which lint, what is put in place of what in which file, what is said, of which line.
 FAULTS = {
