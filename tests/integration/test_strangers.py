@@ -177,7 +177,7 @@ def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -
         for _ in range(4):
             raw = RawClient(gate.home.path / "profile/greedy", window=WINDOW)
             stack.callback(raw.close)
-            strangers.ask_without_reading(raw, HEALTH)
+            strangers.ask_without_reading(raw, HEALTH, patience_s=5)
         healthy(gate, quiet_ms, "beside 4 clients that do not read")
         after = strangers.resident(pid)
         wait_ended(gate, 4)

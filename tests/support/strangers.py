@@ -18,6 +18,8 @@ from tests.support.gate import Gate
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
 
+MANY = 100_000  # more answers than the systems of both ends keep
+
 
 def allow_descriptors() -> None:
     """As many as the system lets this process have."""
@@ -96,17 +98,17 @@ def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def ask_without_reading(raw: RawClient, method: str, most: int = 100_000) -> None:
-    """Until the gate closes the connection, or reads no more of it.
+def ask_without_reading(raw: RawClient, method: str, patience_s: float = 1) -> None:
+    """Until the gate closes the connection, or has read no more of it for so long.
 
     In a thread of its own: OpenSSL keeps a thread's errors, and would tell the next
     connection of this one's.
     """
 
     def ask() -> None:
-        raw.set_patience(1)
+        raw.set_patience(patience_s)
         with contextlib.suppress(OSError):
-            for _ in range(most):
+            for _ in range(MANY):
                 raw.send(raw.request(method, token="none").SerializeToString())
 
     thread = threading.Thread(target=ask)
