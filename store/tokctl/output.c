@@ -151,14 +151,26 @@ static void csv_titles(const wd_column *columns)
     (void)fputs("\r\n", stdout);
 }
 
+/* A spreadsheet takes such a text for a formula, unless an apostrophe comes first. */
+static bool is_formula(const json_t *value)
+{
+    return json_is_string(value) && json_string_length(value) > 0 &&
+           strchr("=+-@", json_string_value(value)[0]) != NULL;
+}
+
+/* A record is one line, and acts on no terminal. */
 static bool csv_line(const wd_column *columns, const json_t *record)
 {
     for (const wd_column *column = columns; column->title != NULL; column++) {
-        WD_AUTO(wd_text) *text = wd_cell_plain(wd_cell_member(record, column->member));
-        if (text == NULL)
+        const json_t *value = wd_cell_member(record, column->member);
+        WD_AUTO(wd_text) *plain = wd_cell_plain(value);
+        WD_AUTO(wd_text) *text = plain != NULL ? wd_output_escape(plain) : NULL;
+        WD_AUTO(wd_text) *cell = NULL;
+        if (text == NULL ||
+            asprintf(&cell, "%s%s", is_formula(value) ? "'" : "", text) < 0)
             return false;
         (void)fputs(column == columns ? "" : ",", stdout);
-        put_csv(text);
+        put_csv(cell);
     }
     return fputs("\r\n", stdout) >= 0;
 }

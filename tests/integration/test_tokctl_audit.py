@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -123,6 +125,10 @@ def test_hostile_text_forges_nothing_in_any_format(store: Store, value: str) -> 
     assert json.loads(lines[0])["principal"] == value
     assert not UNSAFE.search(store.tokctl("audit", "query", "-o", "json").stdout)
     assert lines[1:] == [""]
+    sheet = store.tokctl("audit", "query", "-o", "csv").stdout
+    assert not UNSAFE.search(sheet.replace("\r\n", "\n"))
+    _, cells = csv.reader(io.StringIO(sheet))
+    assert not any(cell.startswith(tuple("=+-@")) for cell in cells)
     store.tokctl("audit", "verify")
 
 
