@@ -32,6 +32,8 @@ WINDOW = 65536  # what the system keeps for who does not read
 # what AddressSanitizer keeps of freed memory, here.
 IN_WORK = 6 * REPLY
 QUARANTINE_MIB = 8
+CONNECTIONS = EACH * len(GREEDY)
+CONNECTION = 128 * 1024  # of one: TLS's buffers, and what ASan puts around them
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def ask_for_much(raw: RawClient) -> str:
     return reason(Reply.FromString(raw.read_bytes(size)[4:]))
 
 
-@pytest.mark.limit(900 if LONG else 180)
+@pytest.mark.limit(1800 if LONG else 180)
 def test_claim_03_replies_that_are_read_half_way_stay_within_the_budget(
     gate: StubGate,
 ) -> None:
@@ -74,19 +76,20 @@ def test_claim_03_replies_that_are_read_half_way_stay_within_the_budget(
     said: Counter[str] = Counter()
     before = peak = strangers.resident(gate.pid)
     with contextlib.ExitStack() as stack:
-        for turn in range(EACH * len(GREEDY)):
+        for turn in range(CONNECTIONS):
             profile = gate.home.path / "profile" / GREEDY[turn % len(GREEDY)]
             raw = RawClient(profile, window=WINDOW)
             stack.callback(raw.close)
             said[ask_for_much(raw)] += 1
             peak = max(peak, strangers.resident(gate.pid))
-            if turn == len(GREEDY) * EACH // 2:
+            if turn == CONNECTIONS // 2:
                 beside = p99_ms(gate)
         strangers.wait_counted(gate, "tls.reject", said["held"], "send_stalled")
     print(f"p99 of a healthy client: quiet {quiet:.1f} ms, beside them {beside:.1f} ms")
     print(f"{dict(said)}: gate {before >> 20} MiB before, {peak >> 20} MiB at most")
     assert set(said) == {"held", "REPLY_EVICTED"}
-    assert peak - before < BUDGET + KEPT + IN_WORK + QUARANTINE_MIB * MIB
+    most = BUDGET + KEPT + IN_WORK + QUARANTINE_MIB * MIB + CONNECTIONS * CONNECTION
+    assert peak - before < most
     assert beside < 1000
 
 
