@@ -6,7 +6,7 @@
 
 #include "proto/tls/peer_uid.h"
 
-enum { STALL_MS = 10000, FRAME_MS = 10000, HALF_OPEN_PER_ADDRESS = 1024 };
+enum { STALL_MS = 10000, FRAME_MS = 10000 };
 
 int64_t wd_now_ms(void)
 {
@@ -82,7 +82,9 @@ static wd_tls_binding *new_binding(const wd_tls_options *options)
     if (b->options.frame_ms == 0)
         b->options.frame_ms = FRAME_MS;
     if (b->options.half_open_per_address == 0)
-        b->options.half_open_per_address = HALF_OPEN_PER_ADDRESS;
+        b->options.half_open_per_address = WD_HALF_OPEN_HOST;
+    if (b->options.half_open_all == 0)
+        b->options.half_open_all = WD_HALF_OPEN_ALL;
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -206,13 +208,15 @@ static nng_tls_engine_conn *conn_of(wd_half_open_link *link)
 /* A dialer's own connections are not counted against anyone. */
 static bool enter_half_open(wd_tls_binding *b, nng_tls_engine_conn *c)
 {
+    const wd_half_open_most most = {b->options.half_open_per_address,
+                                    b->options.half_open_all};
     wd_half_open_link *excess;
 
     if (!c->server)
         return true;
     if (!wd_half_open_add(&b->half_open, &c->link.among, c->link.host))
         return false;
-    excess = wd_half_open_excess(&c->link.among, b->options.half_open_per_address);
+    excess = wd_half_open_excess(&b->half_open, &c->link.among, most);
     if (excess != NULL)
         evict(b, conn_of(excess));
     return true;

@@ -36,8 +36,8 @@ struct wd_tls_binding {
 wd_tls_binding *wd_binding_ref(wd_tls_binding *binding);
 void wd_binding_unref(wd_tls_binding *binding);
 
-/* Put a connection on the list and give it the credentials in force; when its address
- * has too many half-open ones, another goes. False: no memory. */
+/* Put a connection on the list and give it the credentials in force; when its address,
+ * or all together, have too many half-open ones, another goes. False: no memory. */
 bool wd_binding_add(wd_tls_binding *binding, nng_tls_engine_conn *c);
 
 /* Its ClientHello has come. */

@@ -75,8 +75,8 @@ int wd_conn_state(nng_tls_engine_conn *c)
     if (late != WD_TLS_NONE)
         return wd_conn_fail(c, late, 0,
                             late == WD_TLS_HALF_OPEN_LIMIT
-                                ? "too many handshakes at once from this address: the "
-                                  "oldest goes"
+                                ? "too many handshakes at once, from this address or "
+                                  "from all: the oldest goes"
                                 : "a time limit has passed");
     return c->phase == WD_CONN_NEW ? NNG_ESTATE : 0;
 }

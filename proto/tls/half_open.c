@@ -8,7 +8,8 @@ typedef struct fifo {
 } fifo;
 
 typedef struct wd_half_open_host {
-    struct wd_half_open_host *next; /* of its bucket */
+    struct wd_half_open_host *next;          /* of its bucket */
+    struct wd_half_open_host *before, *after; /* of its rank */
     uint8_t address[16];
     size_t n;
     fifo silent, spoken;
@@ -42,6 +43,48 @@ static void unlink_from(fifo *list, wd_half_open_link *link)
         list->newest = link->prev;
 }
 
+static wd_half_open_rank *rank_of(wd_half_open *all, size_t n)
+{
+    return &all->ranks[n < WD_HALF_OPEN_HOST ? n : WD_HALF_OPEN_HOST];
+}
+
+static void leave_rank(wd_half_open *all, host *of)
+{
+    wd_half_open_rank *rank = rank_of(all, of->n);
+
+    if (of->before != NULL)
+        of->before->after = of->after;
+    else
+        rank->first = of->after;
+    if (of->after != NULL)
+        of->after->before = of->before;
+    else
+        rank->last = of->before;
+}
+
+static void enter_rank(wd_half_open *all, host *of)
+{
+    wd_half_open_rank *rank = rank_of(all, of->n);
+
+    of->before = rank->last;
+    of->after = NULL;
+    if (rank->last != NULL)
+        rank->last->after = of;
+    else
+        rank->first = of;
+    rank->last = of;
+    if (of->n > all->top)
+        all->top = of->n;
+}
+
+/* One of those that have most; NULL: there is nobody. */
+static host *of_most(wd_half_open *all)
+{
+    while (all->top > 0 && rank_of(all, all->top)->first == NULL)
+        all->top--;
+    return all->top > 0 ? rank_of(all, all->top)->first : NULL;
+}
+
 static host **place_of(wd_half_open *all, const uint8_t address[16])
 {
     uint32_t hash = 2166136261U; /* FNV-1a: at worst a longer bucket */
@@ -64,10 +107,14 @@ bool wd_half_open_add(wd_half_open *all, wd_half_open_link *link,
         if (*at == NULL)
             return false;
         memcpy((*at)->address, address, 16);
+    } else {
+        leave_rank(all, *at);
     }
     link->host = *at;
     link->spoken = false;
     link->host->n++;
+    all->n++;
+    enter_rank(all, link->host);
     append(&link->host->silent, link);
     return true;
 }
@@ -89,20 +136,31 @@ void wd_half_open_remove(wd_half_open *all, wd_half_open_link *link)
         return;
     unlink_from(list_of(link), link);
     link->host = NULL;
-    if (--of->n > 0)
+    leave_rank(all, of);
+    all->n--;
+    if (--of->n > 0) {
+        enter_rank(all, of);
         return;
+    }
     host **at = place_of(all, of->address);
     *at = of->next;
     free(of);
 }
 
-wd_half_open_link *wd_half_open_excess(const wd_half_open_link *newest, size_t most)
+static wd_half_open_link *oldest_of(const host *of, const wd_half_open_link *newest)
 {
-    const host *of = newest->host;
-
-    if (of == NULL || of->n <= most)
-        return NULL;
     if (of->silent.oldest != NULL && of->silent.oldest != newest)
         return of->silent.oldest;
     return of->spoken.oldest;
+}
+
+wd_half_open_link *wd_half_open_excess(wd_half_open *all,
+                                       const wd_half_open_link *newest,
+                                       wd_half_open_most most)
+{
+    if (newest->host == NULL)
+        return NULL;
+    if (newest->host->n > most.host)
+        return oldest_of(newest->host, newest);
+    return all->n > most.all ? oldest_of(of_most(all), newest) : NULL;
 }

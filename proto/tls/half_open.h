@@ -1,8 +1,13 @@
 /* half_open.h - connections whose handshake is not over, by address, oldest first.
  *
- * One address may have so many; who comes beyond takes the place of another. The first
- * to go is the oldest that has said nothing (no whole ClientHello); when all have, the
- * oldest. So those who only connect never displace one who goes on.
+ * One address may have so many, and all addresses together; who comes beyond takes the
+ * place of another. The first to go, of his own address or of the one that has most, is
+ * the oldest that has said nothing (no whole ClientHello); when all have, the oldest. So
+ * those who only connect never displace one of their address who goes on, and whoever
+ * has few never yields to one who has many.
+ *
+ * A half-open connection costs about 95 KiB, of NNG's buffers and mbedTLS's: the limit
+ * on all is what bounds the memory of strangers without a certificate, to 390 MiB.
  *
  * Private to proto/tls.  Threads: the binding's lock is held.
  * Owns:    an entry for each address that has connections here. */
@@ -13,7 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WD_HALF_OPEN_BUCKETS 256U /* a power of two */
+#define WD_HALF_OPEN_BUCKETS 256U  /* a power of two */
+#define WD_HALF_OPEN_HOST    1024U /* of one address: a busy node's workers */
+#define WD_HALF_OPEN_ALL     4096U /* of all: as many as calls in flight */
 
 struct wd_half_open_host;
 
@@ -24,9 +31,22 @@ typedef struct wd_half_open_link {
     bool spoken;
 } wd_half_open_link;
 
+/* Addresses with equally many, the one that has had so many for longest first. */
+typedef struct wd_half_open_rank {
+    struct wd_half_open_host *first, *last;
+} wd_half_open_rank;
+
+/* Zeroed: nobody. */
 typedef struct wd_half_open {
     struct wd_half_open_host *buckets[WD_HALF_OPEN_BUCKETS];
+    wd_half_open_rank ranks[WD_HALF_OPEN_HOST + 1]; /* the last: so many, or more */
+    size_t top;                                     /* no rank above it has anyone */
+    size_t n;
 } wd_half_open;
+
+typedef struct wd_half_open_most {
+    size_t host, all;
+} wd_half_open_most;
 
 /* The newest of its address. False: no memory. */
 bool wd_half_open_add(wd_half_open *all, wd_half_open_link *link,
@@ -38,8 +58,10 @@ void wd_half_open_spoke(wd_half_open_link *link);
 /* Off its list; no matter if it is on none. */
 void wd_half_open_remove(wd_half_open *all, wd_half_open_link *link);
 
-/* The one that has to go, still on its list, because `newest`'s address has more than
- * `most`; NULL: none. Never `newest` itself. */
-wd_half_open_link *wd_half_open_excess(const wd_half_open_link *newest, size_t most);
+/* The one that has to go, still on its list, because with `newest` there are more than
+ * `most` of its address, or of all; NULL: none. Never `newest` itself. */
+wd_half_open_link *wd_half_open_excess(wd_half_open *all,
+                                       const wd_half_open_link *newest,
+                                       wd_half_open_most most);
 
 #endif

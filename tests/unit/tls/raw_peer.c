@@ -48,17 +48,24 @@ static int shake(raw_peer *p)
     return mbedtls_ssl_handshake(&p->ssl);
 }
 
-int tcp_connect(int port)
+int tcp_connect_from(int port, uint8_t last)
 {
-    const struct sockaddr_in at = {.sin_family = AF_INET,
-                                   .sin_port = htons((uint16_t)port),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1U + last)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         fail_msg("no socket");
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons((uint16_t)port);
     assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
     return fd;
+}
+
+int tcp_connect(int port)
+{
+    return tcp_connect_from(port, 1);
 }
 
 int tcp_port(int fd)

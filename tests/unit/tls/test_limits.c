@@ -216,6 +216,43 @@ static void one_address_gets_so_many_half_open_ones(void **state)
     gate_stop(&g);
 }
 
+/* Strangers at eight addresses, each with fewer than one may have, fill the limit on
+ * all and renew what they lose; a friend gets in each time. */
+static void claim_03_all_addresses_together_get_so_many_half_open_ones(void **state)
+{
+    enum { ALL = 16, HOSTS = 8, HONEST = 30 };
+    wd_pem_pair pair;
+    gate_fixture g;
+    int fd[ALL + 1];
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.half_open_all = ALL}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &pair);
+    for (int i = 0; i < ALL; i++)
+        fd[i] = tcp_connect_from(g.port, (uint8_t)(2 + i % HOSTS));
+    for (int i = 0; i < ALL; i++)
+        assert_int_equal(tcp_wait_closed(fd[i], 10), -1);
+    assert_int_equal(log_rejects(&g.log), 0);
+    fd[ALL] = tcp_connect_from(g.port, 2 + HOSTS);
+    assert_int_equal(log_wait_reject(&g.log, 1).cause, WD_TLS_HALF_OPEN_LIMIT);
+    assert_true(tcp_wait_closed(fd[0], 3000) >= 0); /* 127.0.0.2 had two for longest */
+    for (int i = 1; i <= ALL; i++)
+        assert_int_equal(tcp_wait_closed(fd[i], 10), -1);
+    for (int i = 0; i < HONEST; i++) {
+        raw_peer peer;
+        uint8_t greeting[8];
+        assert_int_equal(raw_connect(&peer, g.port, &pair), 0);
+        assert_int_equal(raw_read(&peer, greeting, sizeof greeting, 5000), 8);
+        raw_close(&peer);
+        (void)close(fd[i % ALL]);
+        fd[i % ALL] = tcp_connect_from(g.port, (uint8_t)(2 + i % HOSTS));
+    }
+    for (int i = 0; i <= ALL; i++)
+        (void)close(fd[i]);
+    wd_pem_pair_done(&pair);
+    gate_stop(&g);
+}
+
 /* Strangers hold more than the limit all the time; each honest handshake succeeds. */
 static void strangers_at_the_same_address_lock_nobody_out(void **state)
 {
@@ -283,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_reads_a_little_now_and_then_is_closed),
         cmocka_unit_test(a_peer_that_reads_all_stays),
         cmocka_unit_test(one_address_gets_so_many_half_open_ones),
+        cmocka_unit_test(claim_03_all_addresses_together_get_so_many_half_open_ones),
         cmocka_unit_test(strangers_at_the_same_address_lock_nobody_out),
         cmocka_unit_test(those_who_leave_are_forgotten),
     };
