@@ -8,6 +8,9 @@
 
 enum { STALL_MS = 10000, FRAME_MS = 10000 };
 
+/* How long a new connection waits for those about to go. */
+enum { ROOM_MS = 100 };
+
 int64_t wd_now_ms(void)
 {
     struct timespec now;
@@ -247,15 +250,39 @@ static void unlist(wd_tls_binding *b, nng_tls_engine_conn *c)
     b->n_live--;
     b->n_half_open -= c->link.half_open ? 1 : 0;
     c->link.listed = c->link.half_open = false;
+    if (b->n_waiting > 0)
+        (void)pthread_cond_broadcast(&b->changed);
 }
 
 /* --- and who may be on it -------------------------------------------------------------- */
+
+/* Who gave his place up holds his memory until NNG has let go of it: nobody is accepted
+ * faster than they go. A thread of NNG's waits here, so not for long. */
+static void wait_for_room(wd_tls_binding *b)
+{
+    const uint64_t most = (uint64_t)b->options.half_open_all + WD_HALF_OPEN_LEAVING;
+    struct timespec until;
+
+    if (b->n_half_open < most)
+        return;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ROOM_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    b->n_waiting++;
+    while (b->n_half_open >= most &&
+           pthread_cond_timedwait(&b->changed, &b->lock, &until) == 0)
+        continue;
+    b->n_waiting--;
+}
 
 bool wd_binding_add(wd_tls_binding *binding, nng_tls_engine_conn *c)
 {
     bool entered;
 
     (void)pthread_mutex_lock(&binding->lock);
+    if (c->server)
+        wait_for_room(binding);
     entered = enter_half_open(binding, c);
     if (entered)
         enlist(binding, c);

@@ -23,6 +23,7 @@ struct wd_tls_binding {
     nng_tls_engine_conn *first_evicted, *last_evicted; /* the sweeper closes them */
     uint64_t n_live, n_half_open;
     unsigned n_calling; /* the owner's callbacks, now */
+    unsigned n_waiting; /* to be added */
     bool stopping;
 
     bool sweeping; /* the thread runs; owner only */

@@ -8,7 +8,7 @@ typedef struct fifo {
 } fifo;
 
 typedef struct wd_half_open_host {
-    struct wd_half_open_host *next;          /* of its bucket */
+    struct wd_half_open_host *next;           /* of its bucket */
     struct wd_half_open_host *before, *after; /* of its rank */
     uint8_t address[16];
     size_t n;
@@ -158,9 +158,11 @@ wd_half_open_link *wd_half_open_excess(wd_half_open *all,
                                        const wd_half_open_link *newest,
                                        wd_half_open_most most)
 {
-    if (newest->host == NULL)
+    const host *of = newest->host;
+
+    if (of == NULL)
         return NULL;
-    if (newest->host->n > most.host)
-        return oldest_of(newest->host, newest);
-    return all->n > most.all ? oldest_of(of_most(all), newest) : NULL;
+    if (of->n <= most.host)
+        of = all->n > most.all ? of_most(all) : NULL;
+    return of != NULL ? oldest_of(of, newest) : NULL;
 }

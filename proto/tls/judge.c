@@ -104,17 +104,29 @@ wd_tls_cause wd_judge(const wd_judge_case *c, wd_identity *ret, wd_error *err)
     return WD_TLS_NONE;
 }
 
+uint32_t wd_judge_flags(const wd_tls_credentials *credentials, bool peer_is_server,
+                        const mbedtls_x509_crt *chain)
+{
+    const mbedtls_ssl_config *conf =
+        peer_is_server ? &credentials->as_client : &credentials->as_server;
+    union { /* mbedTLS lacks const; verifying changes nothing */
+        const mbedtls_x509_crt *in;
+        mbedtls_x509_crt *out;
+    } cast = {chain};
+    uint32_t flags = 0;
+
+    (void)mbedtls_x509_crt_verify_with_profile(
+        cast.out, conf->MBEDTLS_PRIVATE(ca_chain), conf->MBEDTLS_PRIVATE(ca_crl),
+        conf->MBEDTLS_PRIVATE(cert_profile), NULL, &flags, NULL, NULL);
+    return flags;
+}
+
 wd_tls_cause wd_judge_own(const wd_tls_credentials *credentials, bool server,
                           wd_identity *ret, wd_error *err)
 {
-    union { /* mbedTLS lacks const; verifying changes nothing */
-        const wd_tls_credentials *in;
-        wd_tls_credentials *out;
-    } cast = {credentials};
-    wd_judge_case c = {credentials, &credentials->own, 0, server};
+    const mbedtls_x509_crt *own = &credentials->own;
+    const uint32_t flags = wd_judge_flags(credentials, server, own);
+    const wd_judge_case c = {credentials, own, flags, server};
 
-    (void)mbedtls_x509_crt_verify_with_profile(&cast.out->own, &cast.out->ca, NULL,
-                                               &wd_tls_profile, NULL, &c.flags, NULL,
-                                               NULL);
     return wd_judge(&c, ret, err);
 }

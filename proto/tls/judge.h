@@ -18,6 +18,11 @@ typedef struct wd_judge_case {
     bool peer_is_server;                   /* decides the extended key usage */
 } wd_judge_case;
 
+/* What mbedTLS finds wrong with a chain, its leaf first, by the CAs and the profile of
+ * the configuration that handshakes have: MBEDTLS_X509_BADCERT_... */
+uint32_t wd_judge_flags(const wd_tls_credentials *credentials, bool peer_is_server,
+                        const mbedtls_x509_crt *chain);
+
 /* NONE: *ret is whose it is. Else *err has the cause in words. */
 wd_tls_cause wd_judge(const wd_judge_case *c, wd_identity *ret, wd_error *err);
 

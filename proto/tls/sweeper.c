@@ -85,14 +85,15 @@ static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
 /* Make NNG ask the engine about this connection: with `timed_out` set the engine fails
  * whatever is queued, and ours after it, so this does not wait. (To close the stream
  * instead would cost the listener a pause of 100 ms: NNG takes ECLOSED for a fault of
- * its own.) */
+ * its own.) Without a time limit: NNG's expiry would touch the connection after its
+ * answer, when it may be gone. */
 static void poke(wd_tls_binding *b, nng_tls_engine_conn *c)
 {
     uint8_t byte = 0;
     nng_iov iov = {.iov_buf = &byte, .iov_len = 1};
     nng_stream *stream = c->tls;
 
-    nng_aio_set_timeout(b->poke, 1000);
+    nng_aio_set_timeout(b->poke, NNG_DURATION_INFINITE);
     (void)nng_aio_set_iov(b->poke, 1, &iov);
     nng_stream_send(stream, b->poke);
     nng_aio_wait(b->poke);

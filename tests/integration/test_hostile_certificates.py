@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.support import hostile
+from tests.support import hostile, hostile_keys
 from tests.support.gate import program
 from tests.support.hostile_faults import FAULTS
 
@@ -40,12 +40,14 @@ def _gate_files(folder: Path) -> None:
         hostile.purposes(hostile.SERVER_AUTH),
         hostile.uri_name(gate),
     )
-    leaf = hostile.Leaf(extensions, key=hostile.public_info(hostile.key_of(4)))
+    leaf = hostile.Leaf(
+        extensions, key=hostile_keys.public_info(hostile_keys.key_of(4))
+    )
     (folder / "ca.pem").write_text(hostile.pem(hostile.ca_certificate()))
     (folder / "cert.pem").write_text(hostile.pem(leaf.signed()))
     key = folder / "key.pem"
     key.touch(mode=0o600)
-    key.write_bytes(hostile.key_pem(hostile.key_of(4)))
+    key.write_bytes(hostile_keys.key_pem(hostile_keys.key_of(4)))
 
 
 def ours(folder: Path, chains: Sequence[Sequence[bytes]]) -> list[str]:
@@ -184,7 +186,7 @@ def test_claim_02_chains_of_strangers_are_refused(tmp_path: Path) -> None:
     _gate_files(tmp_path)
     client = hostile.Leaf().signed()
     issuer = hostile.Leaf().subject
-    below = hostile.Leaf(issuer=issuer, key=hostile.public_info(hostile.OTHER_KEY))
+    below = hostile.Leaf(issuer=issuer, key=hostile_keys.public_info(hostile.OTHER_KEY))
     false_ca = hostile.ca_certificate(hostile.OTHER_KEY)
     chains = {
         "signed by a client": [below.signed(hostile.CLIENT_KEY), client],
@@ -200,6 +202,25 @@ def test_claim_02_chains_of_strangers_are_refused(tmp_path: Path) -> None:
     }
     said = dict(zip(chains, ours(tmp_path, list(chains.values())), strict=True))
     assert all(line.startswith("no ") for line in said.values()), said
+
+
+def test_claim_02_keys_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    _gate_files(tmp_path)
+    leaves = [
+        [hostile.Leaf(key=hostile_keys.public_info(key)).signed()]
+        for key in hostile.ODD_KEYS.values()
+    ]
+    between = [hostile.below_another(key) for key in hostile.ODD_KEYS.values()]
+    wanted = [
+        f"no {hostile.UNREADABLE if name == 'Ed25519' else 'weak_key'}"
+        for name in hostile.ODD_KEYS
+    ]
+    assert ours(tmp_path, leaves) == wanted
+    assert ours(tmp_path, between) == wanted
+    sha1 = hostile.below_another(hostile.OTHER_KEY, digest="sha1")
+    assert ours(tmp_path, [sha1]) == ["no weak_key"]
+    good = hostile.below_another(hostile.OTHER_KEY)
+    assert ours(tmp_path, [good]) == [f"ok {hostile.URI}"]  # a CA that allows CAs
 
 
 def test_claim_02_a_long_chain_behind_a_good_leaf_costs_little(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import hostile
+from tests.support import hostile, hostile_keys
 from tests.support.door import HEARD, LEAVES, Door
 from tests.support.gate import Gate
 
@@ -21,7 +21,7 @@ def door(gate: Gate, tmp_path: Path) -> Door:
 
 
 def expect_refusal(
-    door: Door, chain: Sequence[bytes], key: hostile.Key, cause: str
+    door: Door, chain: Sequence[bytes], key: hostile_keys.Key, cause: str
 ) -> None:
     """Refused, not a byte of SP said, and on record as `cause`."""
     before = door.refused()
@@ -37,6 +37,18 @@ def test_claim_02_a_gate_refuses_named_faults_on_record(door: Door, name: str) -
     expect_refusal(door, [signed], key, cause)
 
 
+BETWEEN: dict[str, hostile_keys.Key] = {**hostile.ODD_KEYS, "P-256": hostile.OTHER_KEY}
+
+
+@pytest.mark.parametrize("name", BETWEEN)
+def test_claim_02_a_gate_refuses_what_a_ca_below_its_own_signed(
+    door: Door, name: str
+) -> None:
+    chain = hostile.below_another(BETWEEN[name], (door.issuer, door.key))
+    cause = "protocol" if name == "Ed25519" else "unknown_ca"
+    expect_refusal(door, chain, hostile.CLIENT_KEY, cause)
+
+
 def test_claim_02_a_gate_takes_the_good_one(door: Door) -> None:
     good = hostile.Leaf(issuer=door.issuer).signed(door.key)
     assert door.knock([good], hostile.CLIENT_KEY) == b"\0SP\0\0\x31\0\0"
@@ -44,7 +56,7 @@ def test_claim_02_a_gate_takes_the_good_one(door: Door) -> None:
 
 def test_claim_02_a_gate_refuses_what_a_client_signed(door: Door) -> None:
     client = hostile.Leaf(issuer=door.issuer).signed(door.key)
-    other = hostile.public_info(hostile.OTHER_KEY)
+    other = hostile_keys.public_info(hostile.OTHER_KEY)
     below = hostile.Leaf(issuer=hostile.Leaf().subject, key=other)
     chain = [below.signed(hostile.CLIENT_KEY), client]
     expect_refusal(door, chain, hostile.OTHER_KEY, "unknown_ca")

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.client.pki import CLIENT
 from tests.fuzz import certificates as der
-from tests.support import hostile
+from tests.support import hostile, hostile_keys
 from tests.support.door import GREETING, HEARD, LEAVES, Door
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
@@ -21,7 +21,7 @@ FRAME = (20).to_bytes(8, "big") + b"\x80\0\0\x01" + b"x" * 16
 DENIED = CLIENT + "-of-old"
 TWO_URIS = der.alternative_names((6, CLIENT.encode()), (6, hostile.URI.encode()))
 
-Knock = tuple[hostile.Leaf | None, hostile.Key, hostile.Key | None, str]
+Knock = tuple[hostile.Leaf | None, hostile_keys.Key, hostile_keys.Key | None, str]
 """The certificate (None: no certificate), its key, who signs (None: the gate's CA), and
 the cause on record."""
 
@@ -34,7 +34,7 @@ def named(san: bytes) -> hostile.Leaf:
 def doors(door: Door) -> dict[str, Knock]:
     """Every door that refuses, by name."""
     good, key = hostile.Leaf(issuer=door.issuer), hostile.CLIENT_KEY
-    foreign = hostile.key_of(77, ec.SECP256R1())
+    foreign = hostile_keys.key_of(77, ec.SECP256R1())
     found: dict[str, Knock] = {
         "no certificate": (None, key, None, "no_certificate"),
         "foreign CA": (hostile.Leaf(), key, foreign, "unknown_ca"),

@@ -25,7 +25,11 @@ MIB = 1 << 20
 BUDGET = 16 * MIB
 FRAME = BUDGET // 4  # the least budget for it
 HALF_OPEN = 1024  # per address
+HALF_OPEN_ALL, HALF_OPEN_LEAVING, HALF_OPEN_BYTES = 2048, 256, 96 * 1024
+OWN_DESCRIPTORS = 400  # the gate's, the healthy client's, those just accepted
+HOSTS, EACH = 20, 700  # addresses, none of which has too many alone
 CALLS = 200
+HELLO = b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4" + bytes(196)  # a record, said slowly
 CONTEXTS, CALL_BYTES = 4352, 32 * 1024  # every context holds a call, as ASan keeps it
 WINDOW = 65536  # what the system keeps for who does not read
 
@@ -116,6 +120,36 @@ def test_claim_03_half_open_connections_lock_nobody_out(
     strangers.wait_counted(gate, "tls.reject", 100, *ends)
 
 
+def test_claim_03_half_open_ones_of_many_addresses_cost_bounded_memory(
+    gate: Gate, quiet_ms: float
+) -> None:
+    crowd = strangers.Crowd(gate, [f"127.0.1.{i + 1}" for i in range(HOSTS)], EACH)
+    usage = strangers.Usage(strangers.gate_pid(gate))
+
+    def flood() -> None:
+        crowd.renew()
+        usage.look()
+
+    with (
+        contextlib.closing(crowd),
+        RawClient(gate.home.path / "profile/trainer") as old,
+    ):
+        while crowd.opened < 2 * HOSTS * EACH:
+            flood()
+        with strangers.meanwhile(flood):
+            for _ in range(20):
+                with RawClient(gate.home.path / "profile/trainer") as new:
+                    assert new.call(HEALTH).code == 0
+                assert old.call(HEALTH).code == 0
+            healthy(gate, quiet_ms, "beside half-open ones of many addresses")
+        # None of them has too many alone, and the first go before the 5 s are over.
+        strangers.wait_counted(gate, "tls.reject", 100, "half_open_limit")
+    what = f"{crowd.opened} half-open ones, up to {usage.descriptors} at a time"
+    grown = report_memory(what, usage.before, usage.bytes)
+    assert usage.descriptors < HALF_OPEN_ALL + HALF_OPEN_LEAVING + OWN_DESCRIPTORS
+    assert grown < HALF_OPEN_ALL * 3 * HALF_OPEN_BYTES + QUARANTINE
+
+
 def test_claim_03_idle_connections_cost_bounded_memory(
     gate: Gate, quiet_ms: float
 ) -> None:
@@ -140,6 +174,25 @@ def test_claim_03_slow_starters_are_ended(gate: Gate, quiet_ms: float) -> None:
         healthy(gate, quiet_ms, "beside 50 slow handshakes")
         assert all(strangers.closed(connection, 8) for connection in slow)
     strangers.wait_counted(gate, "tls.reject", 50, "handshake_timeout")
+
+
+def test_claim_03_a_byte_now_and_then_prolongs_nothing(
+    gate: Gate, quiet_ms: float
+) -> None:
+    dribbles = {
+        "handshake": strangers.Dribble(strangers.connect(gate), HELLO, 0.3),
+        "greeting": strangers.before_greeting(gate.home.path / "profile/greedy", 0.3),
+    }
+    with contextlib.ExitStack() as stack:
+        for dribble in dribbles.values():
+            stack.enter_context(dribble)
+        healthy(gate, quiet_ms, "beside those who say a byte now and then")
+        took = {name: dribble.wait() for name, dribble in dribbles.items()}
+    print(f"closed after {took}")
+    assert 4.5 < took["handshake"] < 9, took
+    assert 9 < took["greeting"] < 15, took
+    for cause in ("handshake_timeout", "greeting_timeout"):
+        strangers.wait_counted(gate, "tls.reject", 1, cause)
 
 
 def test_claim_03_oversize_frames_cost_their_connection(

@@ -1,7 +1,6 @@
 """Ten thousand certificates that are not quite a good client's: made, and judged.
 
-Everything follows from one seed: keys, mutations, their order. Only the signatures, of
-which ECDSA makes another each time, differ from run to run.
+Everything follows from one seed: keys, mutations, their order.
 """
 
 from __future__ import annotations
@@ -11,46 +10,41 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.fuzz import certificates as der
 from tests.fuzz.certificates import tlv
 from tests.support import der_tree
+from tests.support.hostile_keys import (
+    SEED,
+    Key,
+    algorithm,
+    ed25519_key,
+    key_of,
+    public_info,
+    rsa_key,
+    signature,
+)
 
-SEED = 20261130
 CA_NAME = "Hostile Test CA"
 URI = "spiffe://test.example/ns/default/owner/ann/client/trainer"
 
-ECDSA = {
-    "sha1": "2a8648ce3d0401",
-    "sha224": "2a8648ce3d040301",
-    "sha256": "2a8648ce3d040302",
-}
-HASHES: dict[str, hashes.HashAlgorithm] = {
-    "sha1": hashes.SHA1(),
-    "sha224": hashes.SHA224(),
-    "sha256": hashes.SHA256(),
-}
+UNREADABLE = "unreadable_certificate"  # the cause of what mbedTLS cannot read
 SERVER_AUTH, ANY_USAGE = "2b06010505070301", "551d2500"
-
-Key = ec.EllipticCurvePrivateKey
-
-
-def key_of(number: int, curve: ec.EllipticCurve | None = None) -> Key:
-    """A key, always the same for the same number."""
-    secret = random.Random(SEED + number).getrandbits(190) + 1
-    return ec.derive_private_key(secret, curve or ec.SECP256R1())
-
 
 CA_KEY, CLIENT_KEY, OTHER_KEY = key_of(1), key_of(2), key_of(3)
 
 
-def public_info(key: Key) -> bytes:
-    """SubjectPublicKeyInfo."""
-    return key.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+# Of every kind that is not P-256's, also those that would be strong enough.
+ODD_KEYS: dict[str, Key] = {
+    "P-384": key_of(5, ec.SECP384R1()),
+    "P-224": key_of(6, ec.SECP224R1()),
+    "P-521": key_of(7, ec.SECP521R1()),
+    "secp256k1": key_of(8, ec.SECP256K1()),
+    "RSA-1024": rsa_key(9, 1024),
+    "RSA-2048": rsa_key(10, 2048),
+    "Ed25519": ed25519_key(11),
+}
 
 
 def basic(*parts: bytes) -> bytes:
@@ -93,13 +87,13 @@ class Leaf:
     key: bytes = field(default_factory=lambda: public_info(CLIENT_KEY))
     digest: str = "sha256"
 
-    def to_be_signed(self) -> bytes:
+    def to_be_signed(self, signer: Key = CA_KEY) -> bytes:
         """TBSCertificate."""
         return tlv(
             0x30,
             tlv(0xA0, tlv(0x02, b"\x02")),
             tlv(0x02, self.serial),
-            tlv(0x30, der.oid(ECDSA[self.digest])),
+            algorithm(signer, self.digest),
             self.issuer,
             tlv(0x30, *(tlv(0x17, t) for t in self.times)),
             self.subject,
@@ -109,14 +103,13 @@ class Leaf:
 
     def signed(self, key: Key = CA_KEY) -> bytes:
         """The certificate."""
-        return sign(self.to_be_signed(), key, self.digest)
+        return sign(self.to_be_signed(key), key, self.digest)
 
 
 def sign(tbs: bytes, key: Key = CA_KEY, digest: str = "sha256") -> bytes:
     """Whatever `tbs` is, a CA's good signature on it."""
-    signature = key.sign(tbs, ec.ECDSA(HASHES[digest]))
-    algorithm = tlv(0x30, der.oid(ECDSA[digest]))
-    return tlv(0x30, tbs, algorithm, tlv(0x03, b"\0" + signature))
+    proof = tlv(0x03, b"\0" + signature(key, digest, tbs))
+    return tlv(0x30, tbs, algorithm(key, digest), proof)
 
 
 def pem(data: bytes) -> str:
@@ -125,21 +118,26 @@ def pem(data: bytes) -> str:
     return f"-----BEGIN CERTIFICATE-----\n{text}-----END CERTIFICATE-----\n"
 
 
-def key_pem(key: Key) -> bytes:
-    """A private key as PEM."""
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
+def authority(key: Key, name: str, issuer: bytes) -> Leaf:
+    """A CA's own certificate, before `issuer` signs it."""
+    extensions = (basic(tlv(0x01, b"\xff")), usage(b"\x01\x06"))
+    return Leaf(extensions, issuer=issuer, subject=der.name(name), key=public_info(key))
 
 
 def ca_certificate(key: Key = CA_KEY, name: str = CA_NAME) -> bytes:
-    """A CA's own."""
-    both = der.name(name)
-    extensions = (basic(tlv(0x01, b"\xff")), usage(b"\x01\x06"))
-    leaf = Leaf(extensions, issuer=both, subject=both, key=public_info(key))
-    return leaf.signed(key)
+    """A CA's own, signed by itself."""
+    return authority(key, name, der.name(name)).signed(key)
+
+
+def below_another(
+    key: Key, root: tuple[bytes, Key] | None = None, digest: str = "sha256"
+) -> list[bytes]:
+    """A good client's certificate, signed by the CA `key`, and that one's, which the
+    root (its name and key) has signed."""
+    issuer, root_key = root or (der.name(CA_NAME), CA_KEY)
+    between = authority(key, "Between", issuer).signed(root_key)
+    leaf = Leaf(issuer=der.name("Between"), digest=digest)
+    return [leaf.signed(key), between]
 
 
 # --- mutations -----------------------------------------------------------------------
@@ -235,9 +233,7 @@ def classes(rng: Random) -> bytes:
     """A client's in form, with one or more of the classic faults, or none."""
     leaf = Leaf()
     extensions = _extensions(rng)
-    key = rng.choice(
-        (CLIENT_KEY,) * 4 + (key_of(5, ec.SECP384R1()), key_of(6, ec.SECP224R1()))
-    )
+    key = rng.choice((CLIENT_KEY,) * 10 + tuple(ODD_KEYS.values()))
     times = rng.choice(
         (leaf.times,) * 4
         + ((b"480101000000Z", leaf.times[1]), (leaf.times[0], b"250102000000Z"))

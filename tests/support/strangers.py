@@ -5,20 +5,23 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import select
 import socket
 import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from tests.support.calls import HEALTH, rows
 from tests.support.gate import Gate
-from tests.support.raw_client import RawClient
+from tests.support.raw_client import GREETING, RawClient
 from tests.support.stub_gate import StubGate
 
 MANY = 100_000  # more answers than the systems of both ends keep
+IP_BIND_ADDRESS_NO_PORT = 24  # Linux: the port is chosen when the peer is known
 
 
 def allow_descriptors() -> None:
@@ -45,10 +48,121 @@ def resident(pid: int) -> int:
     raise AssertionError("no VmRSS")
 
 
+class Usage:
+    """The most that a process has had of memory and descriptors."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.before = self.bytes = resident(pid)
+        self.descriptors = 0
+
+    def look(self) -> None:
+        """Now, once more."""
+        self.bytes = max(self.bytes, resident(self._pid))
+        descriptors = sum(1 for _ in Path(f"/proc/{self._pid}/fd").iterdir())
+        self.descriptors = max(self.descriptors, descriptors)
+
+
 def connect(gate: Gate) -> socket.socket:
     """A plain TCP connection."""
     host, port = gate.address.split()[0].removeprefix("tls+tcp://").rsplit(":", 1)
     return socket.create_connection((host, int(port)), 10)
+
+
+class Dribble:
+    """A thread that says a byte now and then, until the other end closes."""
+
+    def __init__(self, plain: socket.socket, words: bytes, pause_s: float) -> None:
+        self._socket, self._words, self._pause_s = plain, words, pause_s
+        self._start = time.monotonic()
+        self._took_s = float("inf")
+        self._thread = threading.Thread(target=self._say)
+
+    def _say(self) -> None:
+        for i in range(len(self._words)):
+            try:
+                self._socket.sendall(self._words[i : i + 1])
+            except OSError:
+                break
+            if closed(self._socket, self._pause_s):
+                break
+        else:
+            return
+        self._took_s = time.monotonic() - self._start
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._socket.close()
+
+    def wait(self) -> float:
+        """After how many seconds it was closed; infinity: it could say all."""
+        self._thread.join()
+        return self._took_s
+
+
+def before_greeting(profile: Path, pause_s: float) -> Dribble:
+    """Of one whose handshake is over: the record of its greeting, with more bytes."""
+    host, port = (profile / "server").read_text().split()[0].rsplit(":", 1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(profile / "ca.pem")
+    context.load_cert_chain(profile / "cert.pem", profile / "key.pem")
+    heard, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(heard, said)
+    plain = socket.create_connection((host, int(port)), 10)
+    while True:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            tls.do_handshake()
+            break
+        plain.sendall(said.read())
+        heard.write(plain.recv(65536))
+    plain.sendall(said.read())  # Finished
+    tls.write(GREETING + bytes(100))
+    return Dribble(plain, said.read(), pause_s)
+
+
+class Crowd:
+    """Plain connections from many addresses, as many of each.
+
+    `renew` opens those that are missing, and those anew that the gate has closed.
+    """
+
+    def __init__(self, gate: Gate, sources: Sequence[str], each: int) -> None:
+        host, port = gate.address.split()[0].removeprefix("tls+tcp://").rsplit(":", 1)
+        self._at = (host, int(port))
+        self._missing = deque(source for _ in range(each) for source in sources)
+        self._epoll = select.epoll()
+        self._held: dict[int, tuple[socket.socket, str]] = {}
+        self.opened = self.most_held = 0
+
+    def renew(self) -> None:
+        """A few hundred of them."""
+        for _ in range(min(len(self._missing), 200)):
+            self._open(self._missing.popleft())
+        for number, _ in self._epoll.poll(0.01, 1000):
+            connection, source = self._held.pop(number)
+            connection.close()
+            self._missing.append(source)
+        self.most_held = max(self.most_held, len(self._held))
+
+    def _open(self, source: str) -> None:
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+        connection.bind((source, 0))
+        connection.connect_ex(self._at)
+        self._epoll.register(connection, select.EPOLLIN | select.EPOLLHUP)
+        self._held[connection.fileno()] = (connection, source)
+        self.opened += 1
+
+    def close(self) -> None:
+        """All of them."""
+        for connection, _ in self._held.values():
+            connection.close()
+        self._epoll.close()
 
 
 def frame(size: int, sent: int) -> bytes:

@@ -39,7 +39,7 @@ void raw_write(raw_peer *p, const void *data, size_t size);
 /* TCP alone. */
 int tcp_connect(int port);
 int tcp_connect_from(int port, uint8_t last); /* of 127.0.0.x */
-int tcp_port(int fd); /* that a listener is bound to */
+int tcp_port(int fd);                         /* that a listener is bound to */
 
 /* Wait for the other end to close; the ms it took, or -1 after `limit_ms`. */
 int64_t tcp_wait_closed(int fd, int64_t limit_ms);

@@ -171,8 +171,8 @@ static void claim_03_an_address_may_have_more_than_there_are_ranks(void **state)
     for (size_t i = 0; i < ALL; i++)
         wd_half_open_remove(&all, &links[i]);
     assert_int_equal(all.n, 1);
-    assert_ptr_equal(
-        wd_half_open_excess(&all, &links[ALL], (wd_half_open_most){1, 1}), NULL);
+    assert_ptr_equal(wd_half_open_excess(&all, &links[ALL], (wd_half_open_most){1, 1}),
+                     NULL);
     wd_half_open_remove(&all, &links[ALL]);
     for (size_t i = 0; i <= WD_HALF_OPEN_HOST; i++)
         assert_null(all.ranks[i].first);

@@ -253,6 +253,51 @@ static void claim_03_all_addresses_together_get_so_many_half_open_ones(void **st
     gate_stop(&g);
 }
 
+static void wait_half_open(gate_fixture *g, uint64_t least)
+{
+    wd_tls_stats stats;
+
+    do {
+        nng_msleep(1);
+        wd_tls_binding_stats(g->binding, &stats);
+    } while (stats.half_open < least);
+}
+
+/* Nobody is told of those who go while the test holds the log, so they can't go. */
+static void claim_03_none_is_accepted_faster_than_others_go(void **state)
+{
+    enum { ALL = 4, MOST = ALL + WD_HALF_OPEN_LEAVING, MANY = MOST + 50 };
+    wd_tls_stats stats = {.half_open = 0};
+    gate_fixture g;
+    int fd[MANY];
+    int64_t from_ms, waits = 0;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.half_open_all = ALL}, NULL);
+    (void)pthread_mutex_lock(&g.log.lock);
+    for (int i = 0; i < MOST; i++) {
+        fd[i] = tcp_connect(g.port);
+        wait_half_open(&g, (uint64_t)i + 1);
+    }
+    from_ms = wd_now_ms();
+    for (int i = MOST; i < MANY; i++)
+        fd[i] = tcp_connect(g.port);
+    while (waits < 4) {
+        wd_tls_binding_stats(g.binding, &stats);
+        waits = (wd_now_ms() - from_ms) / 100;
+        assert_true(stats.half_open <= MOST + 1 + (uint64_t)waits);
+        nng_msleep(5);
+    }
+    (void)pthread_mutex_unlock(&g.log.lock);
+    while (stats.half_open > ALL) {
+        wd_tls_binding_stats(g.binding, &stats);
+        nng_msleep(5);
+    }
+    for (int i = 0; i < MANY; i++)
+        (void)close(fd[i]);
+    gate_stop(&g);
+}
+
 /* Strangers hold more than the limit all the time; each honest handshake succeeds. */
 static void strangers_at_the_same_address_lock_nobody_out(void **state)
 {
@@ -321,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_reads_all_stays),
         cmocka_unit_test(one_address_gets_so_many_half_open_ones),
         cmocka_unit_test(claim_03_all_addresses_together_get_so_many_half_open_ones),
+        cmocka_unit_test(claim_03_none_is_accepted_faster_than_others_go),
         cmocka_unit_test(strangers_at_the_same_address_lock_nobody_out),
         cmocka_unit_test(those_who_leave_are_forgotten),
     };
