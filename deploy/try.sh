@@ -19,6 +19,7 @@ cd "$(dirname "$0")/.."
 
 release=build/release
 state=${WARDED_TRY:-build/try}
+while [ "${state%/}" != "$state" ] && [ "$state" != / ]; do state=${state%/}; done
 case $state in /*) ;; *) state=$PWD/$state ;; esac
 log=$state.log   # of the build and of the set-up
 kept=$state.kept # process and home of the gate that runs, or that --keep left

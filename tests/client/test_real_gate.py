@@ -232,3 +232,44 @@ def test_claim_06_real_gate_refuses_a_clock_an_hour_off_once(
             _, done = stub.WhoAmI.with_call(v1.WhoAmIRequest())
             attempts.append(done.attempt)
     assert attempts == [1, 0, 0]
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process as in a pod with any uid: no $HOME, no line of passwd."""
+
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    for name in ("HOME", "XDG_STATE_HOME", "WARDED_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_process_without_a_home_calls_and_keeps_no_witness(trainer: Path) -> None:
+    with pytest.raises(RuntimeError):
+        Path.home()
+    assert call(trainer).status == v1.HealthCheckReply.SERVING
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_a_profile_has_to_be_named() -> None:
+    with pytest.raises(warded.ProfileError, match="set WARDED_PROFILE"):
+        warded.connect()
+
+
+def test_a_bug_of_the_client_ends_its_calls_at_once(
+    trainer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told, and no connection is made again and again for it."""
+    made = []
+
+    def broken(*_: object) -> None:
+        made.append(True)
+        raise ValueError("no witness")
+
+    monkeypatch.setattr("warded._link.Witness", broken)
+    with pytest.raises(warded.RpcError, match="a bug in the client: ValueError"):
+        call(trainer)
+    assert made == [True]

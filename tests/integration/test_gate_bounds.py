@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
+
+PATIENCE_S = 30.0
 
 
 @pytest.fixture
@@ -66,8 +69,9 @@ def test_a_denied_identity_is_refused_call_by_call(
     denied = "spiffe://warded.local/ns/default/owner/root/client/trainer"
     (stub.home.path / "state/gate/deny").write_text(f"{denied}\n")
     stub.do("reload")
-    while (reply := caller.call(WHO)).code == 0:
-        pass  # the gate has not heard of it yet
+    until = time.monotonic() + PATIENCE_S
+    while (reply := caller.call(WHO)).code == 0:  # it has not heard of it yet
+        assert time.monotonic() < until
     assert reason(reply) == "IDENTITY_DENIED"
     with RawClient(stub.home.path / "profile/other") as other:
         assert other.call(WHO).code == 0
@@ -80,7 +84,9 @@ def test_a_stop_drains_and_answers_draining(stub: StubGate, caller: RawClient) -
     stub.wait_for(running=1)
     stub.do("stop")
     reply = caller.call(OBSERVE, batch("a"))
+    until = time.monotonic() + PATIENCE_S
     while reply.code == 0:  # the gate has not heard of it yet
+        assert time.monotonic() < until
         reply = caller.call(OBSERVE, batch("a"))
     assert reason(reply) == "DRAINING"
     assert reply.retry_after_ms > 0

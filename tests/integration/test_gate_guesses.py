@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warded.v1 import HealthCheckReply
+from warded.v1 import HealthCheckReply, RevokeRequest, WhoAmIReply
 
 from tests.conftest import NewHome
 from tests.support.calls import HEALTH, WHO, reason, rows
@@ -35,6 +35,7 @@ def home(new_home: NewHome) -> Home:
     made = new_home()
     made.profile("trainer", "observe:python_code")
     made.profile("victim", "observe:python_code")
+    made.profile("boss", "token:**", "observe:**")
     return made
 
 
@@ -112,6 +113,26 @@ def test_claim_04_who_guesses_on_loses_the_connection(
                 receive(guesser, AT_ONCE + 2 * WAITING)
         assert victim.call(WHO).code == 0
         wait_counted(stub, "conn", 1, "QUOTA")
+
+
+def test_claim_04_a_token_that_was_given_out_is_no_guess(
+    stub: StubGate, folder: Path
+) -> None:
+    """A fleet whose token was revoked is refused at once, and keeps its connections."""
+    with RawClient(folder / "trainer") as fleet:
+        family = WhoAmIReply.FromString(fleet.call(WHO).payload).token.id
+        with RawClient(folder / "boss") as boss:
+            revoke = RevokeRequest(ids=[family]).SerializeToString()
+            assert boss.call("/warded.v1.Token/Revoke", revoke).code == 0
+        calls = 5 * (AT_ONCE + WAITING)
+        start = time.monotonic()
+        send(fleet, calls)
+        for _ in range(calls):
+            assert reason(fleet.receive()[1]) == "TOKEN_REVOKED"
+        slowed_s = (calls - AT_ONCE) * EACH_S
+        assert time.monotonic() - start < slowed_s
+        assert reason(fleet.call(WHO)) == "TOKEN_REVOKED"
+    assert not rows(stub.home, "--event", "conn")
 
 
 def test_claim_04_a_gate_that_stops_answers_the_guesses_that_wait(

@@ -107,10 +107,12 @@ def try_at(checkout: Path, place: Path, word: str) -> Done:
     )
 
 
-def begin(checkout: Path, *words: str) -> tuple[subprocess.Popen[str], int]:
+def begin(
+    checkout: Path, *words: str, place: str = "state"
+) -> tuple[subprocess.Popen[str], int]:
     """try.sh at its rollout, in a process group of its own, and its gate."""
     path = f"{checkout / 'bin'}:{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "WARDED_TRY": str(checkout / "state")}
+    env = {**os.environ, "PATH": path, "WARDED_TRY": f"{checkout}/{place}"}
     run = subprocess.Popen(
         [checkout / "deploy/try.sh", *words],
         env=env,
@@ -145,9 +147,12 @@ def test_claim_01_try_stopped_by_a_signal_leaves_neither_gate_nor_key(
     assert elsewhere() == before
 
 
-def test_claim_01_try_killed_leaves_a_gate_that_stop_finds(stubbed: Path) -> None:
+@pytest.mark.parametrize("place", ["state", "state/", "state//"])
+def test_claim_01_try_killed_leaves_a_gate_that_stop_finds(
+    stubbed: Path, place: str
+) -> None:
     before = elsewhere()
-    run, gate = begin(stubbed)
+    run, gate = begin(stubbed, place=place)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait(LIMIT_S)
     assert Path(f"/proc/{gate}").exists()

@@ -61,7 +61,8 @@ static void claim_10_a_refusal_of_any_layer_gets_its_whole_cure_once(void **stat
         const char *cure = wd_layer_cure((wd_layer_id)i);
         for (size_t length = 0; length < WD_LAYER_CURE_BYTES; length += 7) {
             char text[WD_LAYER_CURE_BYTES];
-            (void)snprintf(text, sizeof(text), "%s: %*s", name, (int)length, "x");
+            (void)snprintf(text, sizeof(text), "%s: %*s", name != NULL ? name : "",
+                           (int)length, "x");
             wd_layer_add_cure(text, sizeof(text));
             char once[sizeof(text)];
             memcpy(once, text, sizeof(text));

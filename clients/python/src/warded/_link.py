@@ -7,7 +7,6 @@ were waiting, save those that asked to wait until the gate is ready.
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 from typing import Any
@@ -35,8 +34,6 @@ _NEW_DATE = frozenset({Reason.CLOCK_SKEW, Reason.CALL_ID_EXPIRED})
 _BACK_OFF_FIRST_S, _BACK_OFF_MOST_S = 0.05, 1.0
 _LOOK_AT_FILES_MS = 1000
 _TOKEN_AGE_MS = 10  # while many calls are in flight
-
-_log = logging.getLogger("warded")
 
 
 class Link:
@@ -244,8 +241,8 @@ class Link:
             self._adopt(connection)
             connection.serve()
         except Exception as error:  # a bug; the calls must hear of it all the same
-            _log.exception("the connection's thread failed")
             connection.close(f"a bug in the client: {error!r}")
+            self._fail_waiting(as_rpc_error(error))
         finally:
             connection.release()
 

@@ -3,7 +3,8 @@
 A line `SEQ HEXHASH` at most once a second, a file per process, bounded; under
 $XDG_STATE_HOME/warded/heads/CHAIN/. Replies do not name their chain, so CHAIN is made
 of the gate's URI and the CA's digest: a gate set up anew has both a new CA and a
-new chain. A witness that can't be kept never fails a call.
+new chain. A witness that can't be kept never fails a call: a process that has neither
+$XDG_STATE_HOME nor a home keeps none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Witness:
     """One process's notes about one gate's trail. Threads: any."""
 
     def __init__(self, chain: str, clock: Clock) -> None:
-        self._folder = heads_folder() / chain
+        heads = heads_folder()
+        self._folder = None if heads is None else heads / chain
         self._clock = clock
         self._lock = threading.Lock()
         self._newest: tuple[int, bytes] = (0, b"")
@@ -35,7 +37,7 @@ class Witness:
 
     def note(self, seq: int, digest: bytes) -> None:
         """A reply carried this head."""
-        if seq <= self._newest[0] or len(digest) != 32:
+        if self._folder is None or seq <= self._newest[0] or len(digest) != 32:
             return
         with self._lock:
             self._newest = max(self._newest, (seq, digest))
@@ -47,35 +49,40 @@ class Witness:
         """Write the newest head down, if it is not there yet."""
         with self._lock:
             seq, digest = self._newest
-            if seq == self._written_seq:
+            if self._folder is None or seq == self._written_seq:
                 return
             self._written_seq = seq
             self._next_ms = self._clock.mono_ms() + _PERIOD_MS
             with contextlib.suppress(OSError):
-                self._append(f"{seq} {digest.hex()}\n")
+                self._append(self._folder, f"{seq} {digest.hex()}\n")
 
-    def _append(self, line: str) -> None:
-        path = self._folder / f"{os.getpid()}.heads"
+    def _append(self, folder: Path, line: str) -> None:
+        path = folder / f"{os.getpid()}.heads"
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._drop_oldest()
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _drop_oldest(folder)
         if path.exists() and path.stat().st_size > _FILE_BYTES:
             _halve(path)
         with path.open("a") as file:
             file.write(line)
 
-    def _drop_oldest(self) -> None:
-        files = [(p.stat().st_mtime_ns, p) for p in self._folder.glob("*.heads")]
-        for _, path in sorted(files)[: max(0, len(files) - _FILES + 1)]:
-            path.unlink(missing_ok=True)
 
-
-def heads_folder() -> Path:
-    """$XDG_STATE_HOME/warded/heads, where the default is ~/.local/state."""
+def heads_folder() -> Path | None:
+    """$XDG_STATE_HOME/warded/heads, where the default is ~/.local/state. None: there is
+    no home."""
     named = os.environ.get("XDG_STATE_HOME")
-    base = Path(named) if named else Path.home() / ".local/state"
+    try:
+        base = Path(named) if named else Path.home() / ".local/state"
+    except RuntimeError:
+        return None
     return base / "warded/heads"
+
+
+def _drop_oldest(folder: Path) -> None:
+    files = [(p.stat().st_mtime_ns, p) for p in folder.glob("*.heads")]
+    for _, path in sorted(files)[: max(0, len(files) - _FILES + 1)]:
+        path.unlink(missing_ok=True)
 
 
 def chain_name(gate_uri: str, trust: str) -> str:

@@ -184,9 +184,21 @@ class Profile:
 
 
 def default_path() -> Path:
-    """$WARDED_PROFILE, else ~/.config/warded/default."""
+    """$WARDED_PROFILE, else ~/.config/warded/default.
+
+    Raises ProfileError: there is neither.
+    """
     named = os.environ.get("WARDED_PROFILE")
-    return Path(named) if named else Path.home() / ".config/warded/default"
+    if named:
+        return Path(named)
+    try:
+        return Path.home() / ".config/warded/default"
+    except RuntimeError as error:
+        raise profile_error(
+            "no profile is named, and this process has no home where "
+            ".config/warded/default would be: set WARDED_PROFILE to the profile's "
+            "folder, or connect(folder)"
+        ) from error
 
 
 def _refuse_password() -> str:
