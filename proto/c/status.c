@@ -3,28 +3,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "proto/c/utf8.h"
-
-/* A text that was cut inside a character, or that quotes bytes of a stranger's, becomes
- * UTF-8: each byte that is not becomes '?'. */
-static void make_text(char *msg)
-{
-    wd_span rest = {(const uint8_t *)msg, strlen(msg)};
-    size_t bad_at = 0;
-    while (!wd_utf8_valid(rest, &bad_at)) {
-        msg += bad_at;
-        *msg++ = '?';
-        rest = wd_span_skip(rest, bad_at + 1);
-    }
-}
 
 __attribute__((format(printf, 3, 0))) static void fill(wd_error *err, wd_status status,
                                                        const char *fmt, va_list args)
 {
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
-    make_text(err->msg);
+    wd_utf8_mend(err->msg);
     err->status = status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static const uint8_t replacement[] = {0xEF, 0xBF, 0xBD}; /* U+FFFD */
 
@@ -167,6 +168,17 @@ bool wd_utf8_append_escaped(wd_buffer *out, wd_span text)
             return false;
     }
     return true;
+}
+
+void wd_utf8_mend(char *text)
+{
+    wd_span rest = {(const uint8_t *)text, strlen(text)};
+    size_t bad_at = 0;
+    while (!wd_utf8_valid(rest, &bad_at)) {
+        text += bad_at;
+        *text++ = '?';
+        rest = wd_span_skip(rest, bad_at + 1);
+    }
 }
 
 size_t wd_utf8_cut(wd_span text, size_t max)

@@ -39,6 +39,11 @@ WD_MUST_USE bool wd_utf8_append_lossy(wd_buffer *out, wd_span text);
  * printable or not UTF-8: for a terminal. false: out of memory. */
 WD_MUST_USE bool wd_utf8_append_escaped(wd_buffer *out, wd_span text);
 
+/* Makes a text UTF-8 where it stands: each byte that is not becomes '?'. For what was
+ * written with a bound, which may cut inside a character, and may go to a peer: in a
+ * message even the half of a letter makes all of it unreadable. */
+void wd_utf8_mend(char *text);
+
 /* The longest prefix of at most `max` bytes that splits no well-formed sequence; in
  * bytes. For cutting text to fit. */
 size_t wd_utf8_cut(wd_span text, size_t max);

@@ -1,6 +1,7 @@
 #include "server/executor/run.h"
 
 #include "proto/c/clock.h"
+#include "proto/c/utf8.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -246,6 +247,7 @@ static void set_failure(wd_run_result *result, wd_layer_id layer, const char *wh
     (void)snprintf(result->failure, sizeof(result->failure), "%s: %s%s%s",
                    wd_layer_name(layer), what, error != 0 ? ": " : "",
                    error != 0 ? strerror(error) : "");
+    wd_utf8_mend(result->failure); /* it quotes a path, cut to fit */
     wd_layer_add_cure(result->failure, sizeof(result->failure));
 }
 

@@ -1,4 +1,5 @@
 /* Check: what would become of a call with a token, rule by rule, by id. */
+#include "proto/c/utf8.h"
 #include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/token_work.h"
@@ -148,7 +149,7 @@ static void check_spending(asking *a)
 
 /* --- the answer ------------------------------------------------------------------------- */
 
-static wd_status answer(wd_call *call, const asking *a, wd_error *err)
+static wd_status answer(wd_call *call, asking *a, wd_error *err)
 {
     Warded__V1__CheckReply reply = WARDED__V1__CHECK_REPLY__INIT;
     Warded__V1__CheckReply__Rule rules[MOST_RULES];
@@ -158,7 +159,8 @@ static wd_status answer(wd_call *call, const asking *a, wd_error *err)
     reply.allowed = true;
     reply.message = wd_pb_text("the call would pass");
     for (size_t i = 0; i < a->n; i++) {
-        const wd_token_verdict *verdict = &a->verdicts[i];
+        wd_token_verdict *verdict = &a->verdicts[i];
+        wd_utf8_mend(verdict->why); /* it quotes the caller, cut to fit */
         warded__v1__check_reply__rule__init(&rules[i]);
         rules[i].rule = wd_pb_text(verdict->rule);
         rules[i].ok = verdict->reason == WD_REASON_NONE;

@@ -195,6 +195,28 @@ static void a_failure_is_text_whatever_it_quotes(void **state)
     assert_string_equal(err.msg + WD_ERROR_MSG_BYTES - 4, "x??");
 }
 
+static void what_is_no_text_is_mended_where_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", ""},
+        {"abc", "abc"},
+        {"a\xE2\x82\xAC", "a\xE2\x82\xAC"},
+        {"a\xC3", "a?"},
+        {"a\xE2\x82", "a??"},
+        {"\xF0\x9F\x98", "???"},
+        {"\xFFz\x80", "?z?"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "%s", cases[i].text);
+        wd_utf8_mend(text);
+        assert_string_equal(text, cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +228,7 @@ int main(void)
         cmocka_unit_test(cutting_splits_no_character),
         cmocka_unit_test(a_tail_starts_at_a_character),
         cmocka_unit_test(a_failure_is_text_whatever_it_quotes),
+        cmocka_unit_test(what_is_no_text_is_mended_where_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
