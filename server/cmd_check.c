@@ -218,7 +218,9 @@ static void check_layer(wd_check *c, const wd_layer_state *layer)
         wd_check_untried(c, name, needs);
         return;
     }
-    (void)snprintf(text, sizeof(text), "%s; cure: %s", layer->detail, layer->cure);
+    bool own_cure = wd_layer_blames_setting(layer->detail);
+    (void)snprintf(text, sizeof(text), "%s%s%s", layer->detail,
+                   own_cure ? "" : "; cure: ", own_cure ? "" : layer->cure);
     if (layer->mandatory)
         wd_check_bad(c, name, text);
     else

@@ -63,8 +63,21 @@ wd_status wd_execd_init(wd_execd *execd, const wd_config *config, int control,
     return WD_OK;
 }
 
+/* Those too that ran when the start was refused. */
+static void free_places(wd_execd *execd)
+{
+    for (unsigned i = 0; execd->places != NULL && i < execd->n_places; i++) {
+        wd_place *place = &execd->places[i];
+        if (place->state != WD_PLACE_FREE)
+            wd_run_done(&place->run);
+        wd_job_free(place->job);
+    }
+    free(execd->places);
+}
+
 void wd_execd_done(wd_execd *execd)
 {
+    free_places(execd);
     wd_link_close(&execd->link);
     wd_queue_done(&execd->queue);
     if (execd->next_fd >= 0)
@@ -73,7 +86,6 @@ void wd_execd_done(wd_execd *execd)
         (void)close(execd->claim);
     wd_canary_free(execd->canary);
     wd_slot_kit_free(execd->kit);
-    free(execd->places);
 }
 
 /* --- the supervisor ------------------------------------------------------------------------ */

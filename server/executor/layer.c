@@ -46,10 +46,18 @@ static wd_layer_id layer_of(const char *text)
     return WD_LAYER_COUNT;
 }
 
+bool wd_layer_blames_setting(const char *detail)
+{
+    return strncmp(detail, "sandbox.", sizeof("sandbox.") - 1) == 0;
+}
+
 void wd_layer_add_cure(char *text, size_t size)
 {
     wd_layer_id id = layer_of(text);
     if (id == WD_LAYER_COUNT || strstr(text, layers[id].cure) != NULL)
+        return;
+    const char *detail = strchr(text, ':') + 1;
+    if (wd_layer_blames_setting(detail + strspn(detail, " ")))
         return;
     size_t cure = strlen(layers[id].cure) + sizeof("; ");
     size_t length = strlen(text);

@@ -90,9 +90,14 @@ const char *wd_layer_name(wd_layer_id id);
 bool wd_layer_mandatory(wd_layer_id id);
 const char *wd_layer_cure(wd_layer_id id);
 
+/* Whether what is told of a layer is of a setting, whose name it then begins with
+ * ("sandbox.roots: ..."): that text names its own cure, and the layer's would mislead. */
+bool wd_layer_blames_setting(const char *detail);
+
 /* Put the cure behind a refusal that begins with a layer's name and a colon, unless it is
- * there; of what fails it is the middle that is cut, so that name and cure stay whole.
- * Other texts stay as they are. `size`: bytes of `text`, at least WD_LAYER_CURE_BYTES. */
+ * there or a setting is to blame; of what fails it is the middle that is cut, so that
+ * name and cure stay whole. Other texts stay as they are. `size`: bytes of `text`, at
+ * least WD_LAYER_CURE_BYTES. */
 #define WD_LAYER_CURE_BYTES 512
 void wd_layer_add_cure(char *text, size_t size);
 

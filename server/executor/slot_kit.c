@@ -114,7 +114,8 @@ wd_status wd_slot_spec_fill(const wd_config *config, unsigned index,
     memcpy(ret_spec->interpreter, action->interpreter, strlen(action->interpreter) + 1);
     if (!add_roots(&config->sandbox.roots, ret_spec))
         return wd_fail(err, WD_UNAVAILABLE,
-                       "mounts: sandbox.roots: more than %d paths or %d bytes",
+                       "mounts: sandbox.roots: more than %d paths or %d bytes; "
+                       "name fewer",
                        WD_SLOT_ROOTS, WD_SLOT_ROOTS_BYTES);
     return WD_OK;
 }

@@ -110,6 +110,25 @@ static bool attach(int tree, const char *path, uint64_t flags, wd_slot_fault *fa
     return ok;
 }
 
+/* The ids of a slot are nobody on the host: which folder on the way shuts them out. */
+static bool fail_shut(const char *root, wd_slot_fault *fault)
+{
+    char part[sizeof(OLD) + WD_SLOT_ROOTS_BYTES];
+    (void)snprintf(part, sizeof(part), OLD "%s", root);
+    for (char *at = part + sizeof(OLD); (at = strchr(at, '/')) != NULL; *at++ = '/') {
+        *at = '\0';
+        if (access(part, X_OK) == 0)
+            continue;
+        errno = 0; /* the text tells */
+        return wd_slot_fail(
+            fault, WD_LAYER_MOUNTS,
+            "sandbox.roots: chmod o+x %.48s, or name a folder elsewhere",
+            part + sizeof(OLD) - 1);
+    }
+    return wd_slot_fail(fault, WD_LAYER_MOUNTS,
+                        "sandbox.roots: %.60s: name a folder elsewhere", root);
+}
+
 static bool bind_roots(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     const char *root = spec->roots;
@@ -117,6 +136,8 @@ static bool bind_roots(const wd_slot_spec *spec, wd_slot_fault *fault)
         int tree = clone_old(root);
         if (tree < 0 && errno == ENOENT)
             continue; /* the configuration may list what only some hosts have */
+        if (tree < 0 && errno == EACCES)
+            return fail_shut(root, fault);
         if (tree < 0)
             return failed(fault, "open_tree", root);
         if (!attach(tree, root,

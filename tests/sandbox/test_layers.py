@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +73,6 @@ CASES = [
     Case("mounts", "mount_denied", "SYS_ADMIN", deny("165")),
     Case("mounts", "pivot_root_denied", "pivot_root", deny("155")),
     Case("mounts", "mount_setattr_absent", "mount_setattr", deny("442", ENOSYS)),
-    Case("mounts", "root_hides_dev", "sandbox.roots", (), "  roots: [/usr, /dev]"),
     Case(
         "proc",
         "masked",
@@ -140,9 +140,36 @@ def test_claim_10_a_missing_layer_refuses_start_with_its_name_and_cure(
     assert list(leaves(execd.pid)) == []
 
 
+@pytest.mark.parametrize("root", ["/dev", "/proc", "/proc/irq", "/sys", "/run"])
+def test_claim_10_a_root_that_a_slot_makes_itself_is_the_settings_fault(
+    root: str, tmp_path: Path
+) -> None:
+    home = write_home(tmp_path / "home", slots=1, more=f"  roots: [/usr, {root}]")
+    with Execd(home) as execd:
+        text = execd.wait_refused()
+    assert text.startswith(f"mounts: sandbox.roots: {root} is a place that each slot")
+    assert text.endswith("; name a folder elsewhere")
+
+
+def test_claim_10_a_root_behind_a_shut_folder_names_it_and_its_cure(
+    tmp_path: Path,
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/opt") as shut:  # 0700
+        (Path(shut) / "in").mkdir()
+        more = f"  roots: [/usr, {shut}/in]"
+        home = write_home(tmp_path / "home", slots=1, more=more)
+        with Execd(home) as execd:
+            text = execd.wait_refused()
+        cure = f"chmod o+x {shut}, or name a folder elsewhere"
+        assert text == f"mounts: sandbox.roots: {cure}"
+        Path(shut).chmod(0o701)
+        with Execd(home) as execd:
+            execd.wait_ready()
+
+
 def write_tool(home: Path, interpreter: str) -> Path:
     """A configuration whose tool has this interpreter."""
-    write_home(home, slots=1)
+    write_home(home, slots=4)  # of which some run yet when one is refused
     config = home / "warded.yaml"
     config.write_text(f"{config.read_text()}    interpreter: {interpreter}\n")
     return home
@@ -156,10 +183,12 @@ def test_claim_10_a_missing_interpreter_refuses_start(tmp_path: Path) -> None:
     assert "tools[].interpreter" in text
 
 
+@pytest.mark.parametrize("interpreter", ["/usr/bin/true", "/bin/sh"])
 def test_claim_10_an_interpreter_that_does_not_interpret_fails_the_canary(
+    interpreter: str,
     tmp_path: Path,
 ) -> None:
-    with Execd(write_tool(tmp_path / "home", "/usr/bin/true")) as execd:
+    with Execd(write_tool(tmp_path / "home", interpreter)) as execd:
         text = execd.wait_refused()
     assert text.startswith("canary: ")
     assert text.endswith(f"; {layers.cures()['canary']}")

@@ -5,6 +5,8 @@ with Execd(home) as execd:
     jobs = execd.connect()
     done = jobs.run("print(1)")
     assert done.stdout == b"1\n" and done.code == 0
+
+A finding of a sanitizer is a failure, at the end of the block.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from tests.support.gate import FINDING
 from tests.support.jobs import ANSWER_S, ROOT, Jobs
 
 BUILD = Path(os.environ.get("WARDED_BUILD", ROOT / "build" / "asan"))
@@ -89,7 +92,8 @@ class Execd:
         """Wait for 'F'; its text. The exit status is then 78."""
         message = self.receive()
         assert message[:1] == b"F", message
-        assert self.process.wait(ANSWER_S) == 78
+        status = self.process.wait(ANSWER_S)
+        assert status == 78, self.log.read_text(errors="replace")
         return message[1:].decode()
 
     def receive(self) -> bytes:
@@ -130,3 +134,5 @@ class Execd:
             except subprocess.TimeoutExpired:
                 self.kill()
         self.control.close()
+        said = self.log.read_text(errors="replace")
+        assert kind is not None or not FINDING.search(said), said
