@@ -9,6 +9,7 @@
 #include "server/executor/probe.h"
 #include "server/files.h"
 #include "server/gate_boot.h"
+#include "server/port_try.h"
 #include "server/run_lock.h"
 #include "store/store.h"
 
@@ -121,6 +122,8 @@ static void check_store(wd_check *c)
         wd_check_bad(c, "store", err.msg);
 }
 
+/* A start needs the reserve, which opening the store makes; without as much again it
+ * starts, and only reads and revokes. */
 static void check_room(wd_check *c)
 {
     struct statvfs vfs;
@@ -134,12 +137,43 @@ static void check_room(wd_check *c)
     uint64_t room = (uint64_t)vfs.f_bavail * vfs.f_frsize;
     uint64_t least = c->config->audit.reserve_bytes;
     (void)snprintf(text, sizeof(text),
-                   "%" PRIu64 " MiB free; audit.reserve_bytes is %" PRIu64 " MiB",
-                   room >> 20, least >> 20);
+                   "%" PRIu64 " MiB free; audit.reserve_bytes is %" PRIu64 " MiB%s",
+                   room >> 20, least >> 20,
+                   room < least ? ": what changes anything is refused "
+                                  "(AUDIT_UNWRITABLE) until there is more; free some, "
+                                  "or lower it"
+                                : "");
     if (room < least)
-        wd_check_bad(c, "store room", text);
+        wd_check_warn(c, "store room", text);
     else
         wd_check_good(c, "store room", text);
+}
+
+/* --- listen ------------------------------------------------------------------------- */
+
+static wd_status try_port(const wd_check *c, wd_error *err)
+{
+    WD_TRY(wd_act_as(c->uid, c->gid, err));
+    wd_status status = wd_port_try(c->config->listen.host, c->config->listen.port, err);
+    wd_act_as_self();
+    return status;
+}
+
+static void check_listen(wd_check *c)
+{
+    wd_error err = {0};
+    char text[WD_CHECK_TEXT_BYTES];
+    const char *url = c->config->listen.url;
+    if (c->running > 0) {
+        wd_check_untried(c, "listen.url", "'warded serve' runs here and has it");
+        return;
+    }
+    if (try_port(c, &err) == WD_OK) {
+        wd_check_good(c, "listen.url", url);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "%.300s: %s", url, err.msg);
+    wd_check_bad(c, "listen.url", text);
 }
 
 /* --- account, engine, sandbox ------------------------------------------------------- */
@@ -251,12 +285,15 @@ static void check_layers(wd_check *c)
     for (size_t i = 0; i < WD_LAYER_COUNT; i++)
         if (layers[i].id != WD_LAYER_CANARY)
             check_layer(c, &layers[i]);
+    wd_check_untried(c, "sandbox: canary",
+                     "a start alone runs it, in each slot, with the first tool's "
+                     "interpreter, and refuses when it does not hold");
 }
 
 /* The engine last: NNG's threads must not be there when the layers fork. */
 static void (*const checks[])(wd_check *) = {
     check_running, check_user, check_credentials, check_digest_key, check_ca,
-    check_store,   check_room, check_layers,      check_engine,
+    check_store,   check_room, check_listen,      check_layers,     check_engine,
 };
 
 int wd_cmd_check(const char *home, int argc, char **argv)
@@ -266,7 +303,8 @@ int wd_cmd_check(const char *home, int argc, char **argv)
         NULL,
         NULL,
         "Try what 'warded serve' needs: configuration, the gate's account and "
-        "credentials, the store, and each layer of the sandbox. Run it as root, as "
+        "credentials, the store, listen.url, and each layer of the sandbox; not the "
+        "canary, which a start alone runs. Run it as root, as "
         "serve "
         "is. It says so where one runs already. Exit status 0: a start would pass, "
         "once "

@@ -14,6 +14,7 @@ from warded.v1 import RevokeRequest, TokenStub, WhoAmIRequest
 
 from tests.conftest import NewGate, NewHome
 from tests.integration.items import item, send, status
+from tests.support.facts import facts
 from tests.support.gate import Home, run
 
 GOOD = "observe:python_code"
@@ -129,3 +130,16 @@ def test_claim_09_on_a_full_disk_a_revocation_holds_at_once(
 
     for name in ("full1048576", "full4096"):
         (home.store / name).unlink()
+
+
+def test_below_the_reserve_check_warns_and_a_start_passes(
+    home: Home, new_gate: NewGate
+) -> None:
+    gate = new_gate(home)
+    gate.stop()  # the reserve is made
+    fill(home)
+    done = home.warded("check")
+    assert facts(done)["store room"].startswith("warn ")
+    assert "AUDIT_UNWRITABLE" in facts(done)["store room"]
+    assert "'warded serve' would start" in done.stdout
+    gate.start()

@@ -219,6 +219,7 @@ def test_check_beside_a_running_gate_says_so(gate: Gate) -> None:
     done = gate.home.warded("check")
     assert facts(done)["store"] == "ok in use by a running gate"
     assert f"process {gate.pid};" in facts(done)["running"]
+    assert facts(done)["listen.url"].startswith("- not tried: 'warded serve' runs")
     assert f"'warded serve' runs here, as process {gate.pid}" in done.stdout
     assert "'warded serve' would start" not in done.stdout
 
