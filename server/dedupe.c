@@ -117,7 +117,7 @@ static wd_step join(wd_call *call)
 
     if (call->kept == NULL || wd_kept_gone(gate->keeper, call->kept))
         return WD_FAILED;
-    wd_inflight_move(gate->inflight, &first, call->live.pipe);
+    wd_inflight_move(gate->inflight, &first, call->peer->pipe);
     note_repeat(call);
     if (wd_kept_await(gate->keeper, call->kept, &call->task))
         return WD_PARKED;

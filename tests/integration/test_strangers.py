@@ -6,8 +6,10 @@ Each test prints the gate's memory and the client's p99, quiet and beside the at
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,6 +31,8 @@ HALF_OPEN_ALL, HALF_OPEN_LEAVING, HALF_OPEN_BYTES = 2048, 256, 96 * 1024
 OWN_DESCRIPTORS = 400  # the gate's, the healthy client's, those just accepted
 HOSTS, EACH = 20, 700  # addresses, none of which has too many alone
 CALLS = 200
+GUESSES = 200
+ROWS_PER_S = 100
 HELLO = b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4" + bytes(196)  # a record, said slowly
 CONTEXTS, CALL_BYTES = 4352, 32 * 1024  # every context holds a call, as ASan keeps it
 WINDOW = 65536  # what the system keeps for who does not read
@@ -61,6 +65,17 @@ def healthy(gate: Gate, quiet_ms: float, beside: str, calls: int = CALLS) -> Non
     p99 = strangers.p99_ms(gate.home.path / "profile/trainer", calls)
     print(f"p99 of a healthy client: quiet {quiet_ms:.1f} ms, {beside} {p99:.1f} ms")
     assert p99 < 1000
+
+
+@contextlib.contextmanager
+def trail_grows_slowly(gate: Gate, what: str) -> Iterator[None]:
+    """By at most ROWS_PER_S: equal refusals are counted, not told one by one."""
+    before, start = len(rows(gate.home)), time.monotonic()
+    yield
+    seconds = time.monotonic() - start + 1
+    grown = len(rows(gate.home)) - before
+    print(f"the trail beside {what}: {grown} rows in {seconds:.1f} s")
+    assert grown <= ROWS_PER_S * seconds
 
 
 def report_memory(what: str, before: int, after: int) -> int:
@@ -106,7 +121,7 @@ def test_claim_03_half_open_connections_lock_nobody_out(
         held[i] = strangers.connect(gate)
 
     start = time.monotonic()
-    with strangers.meanwhile(renew):
+    with trail_grows_slowly(gate, "plain connections"), strangers.meanwhile(renew):
         for _ in range(100):
             with RawClient(gate.home.path / "profile/trainer") as raw:
                 assert raw.call(HEALTH).code == 0
@@ -136,7 +151,7 @@ def test_claim_03_half_open_ones_of_many_addresses_cost_bounded_memory(
     ):
         while crowd.opened < 2 * HOSTS * EACH:
             flood()
-        with strangers.meanwhile(flood):
+        with trail_grows_slowly(gate, "many addresses"), strangers.meanwhile(flood):
             for _ in range(20):
                 with RawClient(gate.home.path / "profile/trainer") as new:
                     assert new.call(HEALTH).code == 0
@@ -199,17 +214,24 @@ def test_claim_03_oversize_frames_cost_their_connection(
     gate: Gate, quiet_ms: float
 ) -> None:
     before = strangers.resident(strangers.gate_pid(gate))
-    for size in (17 * MIB, 1 << 32, 1 << 62, (1 << 64) - 1):
-        for _ in range(5):
-            with RawClient(gate.home.path / "profile/greedy", token="") as raw:
-                with contextlib.suppress(OSError):
-                    raw.send_bytes(strangers.frame(size, 1024))
-                with pytest.raises(OSError, match=r".*"):
-                    raw.receive()
+    sizes = itertools.cycle((17 * MIB, 1 << 32, 1 << 62, (1 << 64) - 1))
+    turn = 0
+
+    def attack() -> None:
+        nonlocal turn
+        with RawClient(gate.home.path / "profile/greedy", token="") as raw:
+            with contextlib.suppress(OSError):
+                raw.send_bytes(strangers.frame(next(sizes), 1024))
+            with pytest.raises(OSError, match=r".*"):
+                raw.receive()
+        turn += 1
+
+    with strangers.meanwhile(attack):
+        while turn < 20:
+            healthy(gate, quiet_ms, "beside oversize frames")
     after = strangers.resident(strangers.gate_pid(gate))
-    grown = report_memory("oversize frames", before, after)
-    assert grown < BUDGET + QUARANTINE  # of the 340 MiB that were announced
-    healthy(gate, quiet_ms, "after oversize frames")
+    grown = report_memory(f"{turn} oversize frames", before, after)
+    assert grown < BUDGET + QUARANTINE  # of 85 MiB, and of sizes beyond any memory
 
 
 def wait_ended(gate: Gate, least: int) -> None:
@@ -241,17 +263,16 @@ def test_claim_03_those_who_do_not_read_are_ended(gate: Gate, quiet_ms: float) -
 def test_claim_03_guessed_tokens_do_not_fill_the_trail(
     gate: Gate, quiet_ms: float
 ) -> None:
-    def trail() -> int:
-        return len(rows(gate.home))
+    guess, guesses = f"wdt1_{'0' * 59}", 0
 
-    before, start = trail(), time.monotonic()
-    guess = f"wdt1_{'0' * 59}"
-    for turn in range(20):
+    def attack() -> None:
+        nonlocal guesses
         with RawClient(gate.home.path / "profile/greedy", token=guess) as raw:
-            for _ in range(50):
-                assert reason(raw.call(WHO)).startswith("TOKEN_"), turn
-    healthy(gate, quiet_ms, "after 1,000 guessed tokens")
-    seconds = time.monotonic() - start + 1
-    grown = trail() - before
-    print(f"1,000 guessed tokens in {seconds:.1f} s: {grown} rows")
-    assert grown <= 100 * seconds
+            for _ in range(10):
+                assert reason(raw.call(WHO)).startswith("TOKEN_"), guesses
+                guesses += 1
+
+    with trail_grows_slowly(gate, "guesses"), strangers.meanwhile(attack):
+        while guesses < GUESSES:
+            healthy(gate, quiet_ms, "beside guessed tokens")
+    print(f"{guesses} guessed tokens")

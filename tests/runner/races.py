@@ -22,58 +22,91 @@ TSAN = build.Flavour("tsan", "gcc", OPTIONS)
 LIMIT_S = 180.0
 LONG_S = 200  # of each file, in the long form
 
-# The units that start threads: writer, queues, link, the engine of NNG.
-UNITS = (
-    "gate_executor_link",
+# A unit starts threads when its file names one of these, or when it is named here.
+STARTS = re.compile(r"(gate|writer|link)_fixture\.h|pthread_create|wd_writer_")
+PREFIX = {"tls": "tls_", "server": "gate_", "store": ""}
+STARTS_BELOW = (
     "gate_queues",
-    "gate_rejects",
     "store_audit",
     "store_checkpoint",
-    "store_faults",
     "store_reader",
     "store_table",
-    "store_writer",
-    "tls_doors",
-    "tls_engine",
-    "tls_limits",
-    "tls_together",
 )
-# Files of tests/integration whose gate is the stub one, with real NNG.
-GATES = (
-    "test_gate_calls",
-    "test_gate_guesses",
-    "test_gate_record",
-    "test_gate_parked",
-    "test_c_client",
-)
+
+# A file of tests/integration has the stub gate when it, or a fixture that it asks for,
+# starts one.
+STUB = re.compile(r"\bStubGate\b|\b(stub|caller|scene): (RawClient|Scene)")
+# What says nothing about races, and why.
+NOT_RACED = {
+    "test_gate_start": "gates that do not start: no thread is there yet",
+    "test_once": "gates are killed, which leaves no report",
+    "test_tokctl_golden": "compares texts of tokctl",
+    "test_tokctl_terminal": "compares texts of tokctl",
+}
+# In the short form: those that have other threads to do, or other work for them, than
+# the ones above them; and which of their tests, as pytest's -k has it.
+SHORT = {
+    "test_gate_calls": "",
+    "test_gate_guesses": "",
+    "test_gate_record": "",
+    "test_gate_parked": "",
+    "test_c_client": "",
+    "test_gate_reload": "",
+    "test_gate_refusals": "",
+    "test_kept_replies": "",
+    "test_gate_silence": "",
+    "test_gate_crowd": "several_who_do_not_read",
+    "test_audit_export": "",
+    "test_checkpoints": "",
+}
 # kill -9 leaves no report, and this one wants replies sooner than TSan lets them come.
 NOT = "not kills_under_load"
 TOOLS = ("test_gate", "warded", "tokctl", "rpc_caller", "warded_whoami")
-PROGRAMS = (*TOOLS, *(f"test_{unit}" for unit in UNITS))
+PYTEST = ("-m", "pytest", "-q", "-x", "-p", "tests.runner.pytest_events")
 
 REPORT = re.compile(r"WARNING: ThreadSanitizer|SUMMARY: ThreadSanitizer")
 
 
+def units() -> list[str]:
+    """The programs of tests/unit that start threads."""
+    found = set(STARTS_BELOW)
+    for room, prefix in PREFIX.items():
+        for path in (ROOT / "tests/unit" / room).glob("test_*.c"):
+            if STARTS.search(path.read_text()):
+                found.add(prefix + path.stem.removeprefix("test_"))
+    return sorted(found)
+
+
+def gates() -> list[str]:
+    """The files of tests/integration whose gate is the stub one, with real NNG."""
+    files = sorted((ROOT / "tests/integration").glob("test_*.py"))
+    found = [path.stem for path in files if STUB.search(path.read_text())]
+    assert {*NOT_RACED, *SHORT} <= {*found}, "a file that is named here is not there"
+    return [name for name in found if name not in NOT_RACED]
+
+
 class RaceSuite:
-    """The two lists above."""
+    """The units; of the files SHORT, and all in the long form."""
 
     def __init__(self, watch: Watcher, *, long: bool) -> None:
         self._watch = watch
         self._seconds = LONG_S if long else 0
+        self._units = units()
+        self._gates = gates() if long else [name for name in gates() if name in SHORT]
 
     def prepare(self) -> list[Result]:
         """Nothing yet: it is built when one is to run."""
         return []
 
     def names(self) -> list[str]:
-        """race.NAME, from the lists."""
-        return [f"race.{name}" for name in (*UNITS, *GATES)]
+        """race.NAME."""
+        return [f"race.{name}" for name in (*self._units, *self._gates)]
 
     def run(self, wanted: Sequence[str]) -> Iterator[Result]:
         """Build, and run the wanted ones one by one."""
         if not wanted:
             return
-        done, python = _prepare(self._watch)
+        done, python = _prepare(self._watch, self._units)
         for name in wanted:
             if done.code != 0:
                 yield failed(name, f"could not be built\n{done.output}", done.seconds)
@@ -83,24 +116,28 @@ class RaceSuite:
 
     def _one(self, name: str, python: Path) -> Result:
         short = name.removeprefix("race.")
-        if short in UNITS:
+        if short in self._units:
             return _judge(name, _run(str(TSAN.path / f"bin/test_{short}")))
         file = str(ROOT / f"tests/integration/{short}.py")
         end = time.monotonic() + self._seconds
+        only = (
+            NOT if self._seconds or not SHORT[short] else f"({SHORT[short]}) and {NOT}"
+        )
         while True:
-            done = _run(str(python), "-m", "pytest", "-q", "-x", "-k", NOT, file)
+            done = _run(str(python), *PYTEST, "-k", only, file)
             result = _judge(name, done)
             if result.outcome is Outcome.FAILED or time.monotonic() > end:
                 return result
 
 
-def _prepare(watch: Watcher) -> tuple[Done, Path]:
+def _prepare(watch: Watcher, units: Sequence[str]) -> tuple[Done, Path]:
     python, problem = build.venv(watch)
     if problem is not None:
         return problem, python
     done = build.configure(TSAN, watch)
     if done.code == 0:
-        command = ["ninja", "-C", str(TSAN.path), *PROGRAMS, "python_stubs"]
+        command = ["ninja", "-C", str(TSAN.path), *TOOLS, "python_stubs"]
+        command += [f"test_{unit}" for unit in units]
         done = run(command, timeout_s=build.BUILD_LIMIT_S, watch=watch)
     return done, python
 

@@ -198,10 +198,14 @@ def p99_ms(profile: Path, calls: int) -> float:
 def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
     """Something done again and again by a thread, until the end of the block."""
     done = threading.Event()
+    failures: list[BaseException] = []
 
     def again() -> None:
-        while not done.is_set():
-            doing()
+        try:
+            while not done.is_set():
+                doing()
+        except BaseException as failure:
+            failures.append(failure)
 
     thread = threading.Thread(target=again)
     thread.start()
@@ -210,6 +214,7 @@ def meanwhile(doing: Callable[[], None]) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+    assert not failures, failures
 
 
 def ask_without_reading(raw: RawClient, method: str, patience_s: float = 1) -> None:
