@@ -179,6 +179,9 @@ static void tls_12_is_a_setting_and_judged_alike(void **state)
     assert_int_equal(log_wait_reject(&g.log, 2).cause, WD_TLS_NO_SAN);
     assert_int_equal(raw_connect_12(&peer, g.port, &good), 0);
     assert_int_equal(raw_read(&peer, greeting, 8, 5000), 8);
+    raw_write(&peer, "\0SP\0\0\x30\0\0", 8);
+    while (log_pipes(&g.log) == 0) /* NNG may lose one that ends in its greeting */
+        nng_msleep(1);
     raw_close(&peer);
     wd_pem_pair_done(&good);
     wd_pem_pair_done(&odd);
