@@ -31,7 +31,8 @@ static const wd_stage stages[] = {
 #define N_STAGES (sizeof(stages) / sizeof(stages[0]))
 #define REPLY    (N_STAGES - 1)
 
-/* Keep the first failure. A stage that gives none has failed all the same. */
+/* Keep the first failure. A stage that gives none has failed all the same, and one whose
+ * reason is missing or is not of its status has a fault of its own. */
 static void keep(wd_call *call, const wd_error *err)
 {
     if (call->error.status != WD_OK)
@@ -42,8 +43,11 @@ static void keep(wd_call *call, const wd_error *err)
         (void)wd_refuse(&call->error, WD_REASON_BUG,
                         "stage %s failed and did not say why",
                         stages[call->stage].name);
-    if (call->error.reason == WD_REASON_NONE)
+    if (call->error.reason == WD_REASON_NONE ||
+        call->error.status != wd_reason_status(call->error.reason)) {
         call->error.reason = WD_REASON_BUG;
+        call->error.status = wd_reason_status(WD_REASON_BUG);
+    }
 }
 
 /* What a stage ended with: call->stage is the one before the next. An answer can only

@@ -3,7 +3,8 @@
  * A stage that finds the call's answer (WD_ANSWERED) sends it on to the reply: nothing in
  * between is run. The first failure is kept in call->error; from then on only the stages
  * that always run are run (audit, outcome, reply). A stage that fails without saying why,
- * or returns a number that is no wd_step has failed with INTERNAL / BUG.
+ * with a reason that is not of its status, or returns a number that is no wd_step has
+ * failed with INTERNAL / BUG.
  *
  * Threads: the call's owner; one at a time. */
 #ifndef WD_SERVER_PIPELINE_H

@@ -82,7 +82,7 @@ wd_status wd_archive_start(const wd_archive_options *options, wd_archive **ret_a
 {
     wd_archive *archive = calloc(1, sizeof(*archive));
     if (archive == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the archive");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the archive");
     archive->options = *options;
     archive->options.stop = &archive->stop;
     if (options->pass_ms == 0)
@@ -93,8 +93,8 @@ wd_status wd_archive_start(const wd_archive_options *options, wd_archive **ret_a
     if (status == WD_OK) {
         int failed = start_thread(archive);
         if (failed != 0)
-            status = wd_fail(err, WD_RESOURCE_EXHAUSTED,
-                             "no thread for the archive: %s", strerrordesc_np(failed));
+            status = wd_refuse(err, WD_REASON_CAPACITY, "no thread for the archive: %s",
+                               strerrordesc_np(failed));
     }
     if (status != WD_OK) {
         archive_free(archive);

@@ -18,7 +18,7 @@ wd_status wd_archivist_open(const wd_archive_options *options,
 {
     WD_AUTO(wd_archivist) *made = calloc(1, sizeof(*made));
     if (made == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the archivist");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the archivist");
     made->options = *options;
     if (options->segment_bytes == 0)
         made->options.segment_bytes = WD_ARCHIVE_SEGMENT_BYTES;
@@ -104,7 +104,7 @@ static wd_status sync_folder(const wd_archivist *a, wd_error *err)
 {
     WD_AUTO(wd_text) *folder = wd_segment_file(a->reader->dir, "");
     if (folder == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     return wd_segment_sync(folder, err);
 }
 

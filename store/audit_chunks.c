@@ -30,7 +30,7 @@ static wd_status grow(wd_chunks *chunks, wd_error *err)
     if (sources != NULL)
         chunks->sources = sources;
     if (list == NULL || sources == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %zu chunks", room);
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for %zu chunks", room);
     chunks->room = room;
     return WD_OK;
 }
@@ -76,7 +76,7 @@ static wd_status open_store(const wd_trail_place *place, sqlite3 **ret_db,
 {
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/store.db", place->dir) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     return wd_sql_open(path, SQLITE_OPEN_READONLY, place->vfs, ret_db, err);
 }
 

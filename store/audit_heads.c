@@ -22,7 +22,7 @@ static wd_status add(wd_heads *heads, const wd_head *head, bool signed_by_us,
         size_t room = heads->room == 0 ? 64 : heads->room * 2;
         wd_seen_head *list = reallocarray(heads->list, room, sizeof(*list));
         if (list == NULL)
-            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %zu heads", room);
+            return wd_refuse(err, WD_REASON_CAPACITY, "no memory for %zu heads", room);
         heads->list = list;
         heads->room = room;
     }
@@ -38,7 +38,7 @@ static wd_status add_text(wd_heads *heads, const char *text, wd_error *err)
         heads->texts = texts;
     if (copy == NULL || texts == NULL) {
         free(copy);
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a checkpoint");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a checkpoint");
     }
     heads->texts[heads->n_texts++] = copy;
     return WD_OK;
@@ -109,7 +109,7 @@ static wd_status take_rows(const taking *t, sqlite3_stmt *stmt, wd_error *err)
         free(last);
         last = strdup(wd_sql_text(stmt, 1));
         if (last == NULL)
-            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a checkpoint");
+            return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a checkpoint");
     }
 }
 

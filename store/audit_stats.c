@@ -41,7 +41,7 @@ void wd_audit_stats_done(wd_audit_stats *stats)
 
 static wd_status no_memory(wd_error *err)
 {
-    return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the trail's figures");
+    return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the trail's figures");
 }
 
 /* --- one source ------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ static wd_status name_of(const wd_segment *segment, char *ret_where, wd_error *e
 {
     WD_AUTO(wd_text) *path = wd_segment_path("", segment);
     if (path == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     (void)snprintf(ret_where, WD_AUDIT_WHERE_BYTES, "%s", strrchr(path, '/') + 1);
     return WD_OK;
 }

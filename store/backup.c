@@ -114,7 +114,7 @@ static wd_status copy_segments(const char *dir, const char *to, wd_error *err)
     WD_AUTO(wd_text) *to_path = NULL;
     if (asprintf(&from_path, "%s/" WD_SEGMENT_FOLDER, dir) < 0 ||
         asprintf(&to_path, "%s/" WD_SEGMENT_FOLDER, to) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     __attribute__((cleanup(auto_dir))) DIR *folder = opendir(from_path);
     if (folder == NULL)
         return WD_OK; /* nothing was sealed yet */
@@ -159,7 +159,7 @@ static wd_status copy_all(const char *dir, const char *to,
     WD_AUTO(wd_text) *database = NULL;
     WD_AUTO(wd_reader) *reader = NULL;
     if (asprintf(&database, "%s/store.db", to) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     WD_TRY(wd_reader_open(dir, NULL, &reader, err)); /* is there a store at all? */
     /* Twice: what is pruned while the database is copied is then in the first pass, what
      * is sealed in the second. A row that is in both places counts once. */

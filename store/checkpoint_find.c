@@ -25,7 +25,7 @@ static wd_status find_in(const wd_source *source, uint64_t at_seq, char **ret_te
     *ret_text = strdup(text);
     return *ret_text != NULL
                ? WD_OK
-               : wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a checkpoint");
+               : wd_refuse(err, WD_REASON_CAPACITY, "no memory for a checkpoint");
 }
 
 wd_status wd_checkpoint_find(wd_reader *reader, uint64_t at_seq, char **ret_text,
@@ -45,8 +45,9 @@ wd_status wd_checkpoint_find(wd_reader *reader, uint64_t at_seq, char **ret_text
         WD_TRY(find_in(&source, at_seq, &text, err));
     }
     if (text == NULL)
-        return wd_fail(err, WD_NOT_FOUND, "there is no checkpoint at or after row %llu",
-                       (unsigned long long)at_seq);
+        return wd_refuse(err, WD_REASON_NOT_ON_RECORD,
+                         "there is no checkpoint at or after row %llu",
+                         (unsigned long long)at_seq);
     *ret_text = WD_STEAL(text);
     return WD_OK;
 }
@@ -63,5 +64,5 @@ wd_status wd_checkpoint_certificate(wd_reader *reader, const char *key_id,
     *ret_pem = strdup(pem);
     return *ret_pem != NULL
                ? WD_OK
-               : wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a certificate");
+               : wd_refuse(err, WD_REASON_CAPACITY, "no memory for a certificate");
 }

@@ -166,8 +166,8 @@ static wd_status start_thread(wd_checkpointer *c, wd_error *err)
     int failed = pthread_create(&c->thread, NULL, work, c);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no thread for checkpoints: %s",
-                       strerrordesc_np(failed));
+        return wd_refuse(err, WD_REASON_CAPACITY, "no thread for checkpoints: %s",
+                         strerrordesc_np(failed));
     (void)pthread_setname_np(c->thread, "wd-checkpoint");
     c->has_thread = true;
     return WD_OK;
@@ -192,7 +192,7 @@ wd_status wd_checkpointer_start(const wd_checkpointer_options *options,
 {
     WD_AUTO(wd_checkpointer) *made = calloc(1, sizeof(*made));
     if (made == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for checkpoints");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for checkpoints");
     made->options = *options;
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_mutex_init(&made->turn, NULL);

@@ -35,8 +35,8 @@ static wd_status each_row(const derived *d, take_row *take, wd_error *err)
         if (!more)
             return WD_OK;
         if (!take(d->facts, stmt))
-            return wd_fail(err, WD_RESOURCE_EXHAUSTED,
-                           "no memory for a segment's facts");
+            return wd_refuse(err, WD_REASON_CAPACITY,
+                             "no memory for a segment's facts");
     }
 }
 
@@ -170,7 +170,7 @@ wd_status wd_derived_verify(const wd_source *segment, const char *chain_id,
     WD_AUTO(sqlite3) *made = NULL;
     WD_AUTO(wd_facts) *facts = wd_facts_new(segment->first);
     if (facts == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a segment's facts");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a segment's facts");
     WD_TRY(wd_sql_open(":memory:", SQLITE_OPEN_READWRITE, NULL, &made, err));
     const derived d = {segment, chain_id, made, facts};
     WD_TRY(make(&d, err));

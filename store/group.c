@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "store/internal.h"
+#include "store/told.h"
 
 #define KEEP_TIME_MS 1000 /* how far the highest time may run ahead of the kept one */
 #define IO_ATTEMPTS  2    /* a group is written again once after EIO, rows and all */
@@ -28,6 +29,16 @@ static wd_status undo_job(wd_store *store, const wd_head *head,
     return run(store, WD_STMT_UNDO_JOB, err);
 }
 
+/* Whoever waits for the job tells a caller of it. */
+static void explain(wd_store_job *job)
+{
+    if (job->error.status == WD_OK)
+        (void)wd_refuse(&job->error, WD_REASON_BUG,
+                        "a change of the store failed and did not say why");
+    wd_store_tell(&job->error);
+    job->status = job->error.status;
+}
+
 static wd_status write_job(wd_store *store, wd_store_job *job, wd_error *err)
 {
     wd_head head = store->pending;
@@ -38,6 +49,7 @@ static wd_status write_job(wd_store *store, wd_store_job *job, wd_error *err)
     if (job->status != WD_OK) {
         if (is_fault(store->db, job))
             return wd_fail(err, WD_UNAVAILABLE, "%s", job->error.msg);
+        explain(job);
         WD_TRY(undo_job(store, &head, changes, err));
     }
     return run(store, WD_STMT_RELEASE, err);

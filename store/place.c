@@ -147,7 +147,7 @@ wd_status wd_place_file(const wd_place *place, const char *name, bool create,
 {
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/%s", place->dir, name) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (create ? O_CREAT : 0);
     WD_AUTO_FD int fd = open(path, flags, PRIVATE_FILE);
     if (fd < 0) {
@@ -292,7 +292,7 @@ wd_status wd_place_open(wd_place *place, const wd_store_options *options, wd_err
 {
     init(place, options);
     if (place->dir == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     WD_TRY(make_dir(options, err));
     WD_TRY(check_dir(place->dir, err));
     WD_TRY(check_fs(place, err));

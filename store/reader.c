@@ -16,7 +16,7 @@ static wd_status find_db(const char *dir, char **ret_path, wd_error *err)
 {
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/store.db", dir) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return wd_fail(err, WD_FAILED_PRECONDITION, "%s is no regular file", path);
@@ -44,11 +44,11 @@ wd_status wd_reader_open(const char *dir, const char *vfs, wd_reader **ret_reade
     WD_TRY(find_db(dir, &path, err));
     WD_AUTO(wd_reader) *reader = calloc(1, sizeof(*reader));
     if (reader == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a reader");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a reader");
     reader->vfs = vfs;
     reader->dir = strdup(dir);
     if (reader->dir == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a reader");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a reader");
     WD_TRY(wd_sql_open(path, SQLITE_OPEN_READONLY, vfs, &reader->db, err));
     WD_TRY(set_up(reader, err));
     *ret_reader = WD_STEAL(reader);

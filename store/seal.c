@@ -86,7 +86,7 @@ static wd_status copy_row(const building *b, sqlite3_stmt *from, sqlite3_stmt *t
     for (int i = 0; i < n; i++)
         (void)sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
     if (!wd_facts_count(b->facts, from))
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a segment's facts");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a segment's facts");
     return wd_sql_run(to, err);
 }
 
@@ -231,7 +231,7 @@ static wd_status verify_rows(const building *b, uint8_t hash[WD_AUDIT_HASH_BYTES
         if (!more || !follows(b->seal, stmt, seq, hash))
             return not_sound(b->seal, seq, err);
         if (!wd_facts_post(b->facts, stmt))
-            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for postings");
+            return wd_refuse(err, WD_REASON_CAPACITY, "no memory for postings");
         WD_TRY(note_kept(keep, stmt, err));
     }
 }
@@ -300,7 +300,7 @@ static wd_status build(const wd_seal *seal, const char *path, wd_error *err)
     WD_AUTO(wd_facts) *facts = wd_facts_new(seal->first);
     WD_AUTO_TRAIL trail = {0};
     if (facts == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a segment");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a segment");
     WD_TRY(wd_trail_begin(seal->db, &seal->place, &trail, err));
     (void)sqlite3_exec(seal->db, "RELEASE trail", NULL, NULL, NULL);
     trail.begun = false; /* rows never change: no need to hold the moment */
@@ -316,7 +316,7 @@ static wd_status name_it(const wd_seal *seal, const char *path, wd_error *err)
     WD_AUTO(wd_text) *final = wd_segment_path(seal->place.dir, &segment);
     WD_AUTO(wd_text) *folder = wd_segment_file(seal->place.dir, "");
     if (final == NULL || folder == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     if (chmod(path, 0400) != 0)
         return wd_fail(err, WD_UNAVAILABLE, "chmod %s: %s", path,
                        strerrordesc_np(errno));
@@ -331,7 +331,7 @@ wd_status wd_seal_build(const wd_seal *seal, wd_error *err)
 {
     WD_AUTO(wd_text) *path = wd_segment_file(seal->place.dir, "new.db");
     if (path == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     WD_TRY(wd_segment_folder(seal->place.dir, err));
     wd_status status = build(seal, path, err);
     if (status == WD_OK)

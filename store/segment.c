@@ -65,8 +65,7 @@ static wd_status add(wd_segments *all, const wd_segment *one, wd_error *err)
 {
     wd_segment *list = reallocarray(all->list, all->n + 1, sizeof(*list));
     if (list == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %zu segments",
-                       all->n);
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for %zu segments", all->n);
     all->list = list;
     all->list[all->n++] = *one;
     return WD_OK;
@@ -127,7 +126,7 @@ wd_status wd_segments_find(const char *dir, uint64_t pruned, wd_segments *ret_se
     WD_AUTO(wd_text) *path = wd_segment_file(dir, "");
     WD_AUTO_SEGMENTS all = {0};
     if (path == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     WD_TRY(read_folder(path, &all, err));
     if (all.n > 0)
         qsort(all.list, all.n, sizeof(wd_segment), by_first);
@@ -145,7 +144,7 @@ wd_status wd_segment_open(const char *dir, const wd_segment *segment, const char
     WD_AUTO(sqlite3) *db = NULL;
     int64_t rows = 0;
     if (path == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return wd_fail(err, WD_NOT_FOUND, "segment %s is gone", path);
     WD_TRY(wd_sql_open(path, SQLITE_OPEN_READONLY, vfs, &db, err));
@@ -172,7 +171,7 @@ wd_status wd_segment_folder(const char *dir, wd_error *err)
     WD_AUTO(wd_text) *path = wd_segment_file(dir, "");
     struct stat st;
     if (path == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     bool made = mkdir(path, 0700) == 0;
     if (!made && errno != EEXIST)
         return wd_fail(err, WD_UNAVAILABLE, "could not make %s: %s", path,

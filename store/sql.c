@@ -72,7 +72,7 @@ wd_status wd_sql_open(const char *path, int flags, const char *vfs, sqlite3 **re
         flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
     if (sqlite3_open_v2(path, &db, all, vfs) != SQLITE_OK) {
         if (db == NULL)
-            return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory to open %s", path);
+            return wd_refuse(err, WD_REASON_CAPACITY, "no memory to open %s", path);
         int code = sqlite3_extended_errcode(db);
         return wd_fail(err, status_of(code & 0xff), "could not open %s: %s (SQLite %d)",
                        path, sqlite3_errmsg(db), code);

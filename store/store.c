@@ -93,7 +93,7 @@ static wd_status open_db(wd_store *store, const wd_store_options *options,
     WD_TRY(wd_place_file(&store->place, "store.db", options->create, &fd, err));
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/store.db", store->place.dir) < 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a path");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     return wd_sql_open(path, SQLITE_OPEN_READWRITE, options->vfs, &store->db, err);
 }
 
@@ -320,7 +320,7 @@ wd_status wd_store_open(const wd_store_options *options, wd_store **ret_store,
 {
     WD_AUTO(wd_store) *store = store_new(options);
     if (store == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the store");
     WD_TRY(wd_place_open(&store->place, options, err));
     WD_TRY(open_db(store, options, err));
     WD_TRY(set_up(store, options->create, err));

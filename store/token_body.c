@@ -214,14 +214,14 @@ wd_status wd_token_build(const wd_token_fields *fields, wd_token **ret_token,
 {
     wd_token_body *body = calloc(1, sizeof(*body));
     if (body == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     body->token = fields->token;
     body->token.n_scopes = count_scopes(fields->scopes);
     body->texts = malloc(texts_size(fields));
     body->scopes = calloc(body->token.n_scopes + 1, sizeof(*body->scopes));
     if (body->texts == NULL || body->scopes == NULL) {
         body_free(body);
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     }
     fill(body, fields);
     *ret_token = &body->token;

@@ -147,7 +147,7 @@ char *wd_token_number_detail(const char *key, int64_t number, const char *word)
 
 static wd_status no_memory(wd_error *err)
 {
-    return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for what a row says");
+    return wd_refuse(err, WD_REASON_CAPACITY, "no memory for what a row says");
 }
 
 /* *ret_said: NULL: that is no JSON. */

@@ -291,7 +291,7 @@ wd_status wd_token_filter_parse(const char *text, int64_t now_ms,
     if (filter != NULL)
         filter->text = strdup(text);
     if (filter == NULL || filter->text == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a filter");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a filter");
     filter->now_ms = now_ms;
     char *at = filter->text;
     for (;;) {

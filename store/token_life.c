@@ -26,7 +26,7 @@ static wd_status append(wd_store *store, wd_audit_row row, char *detail, wd_erro
 {
     WD_AUTO(wd_text) *owned = detail;
     if (owned == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token's record");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token's record");
     row.detail = owned;
     return wd_audit_append(store, &row, err);
 }

@@ -218,7 +218,7 @@ static wd_status fill_page(const reading *r, wd_token_page *page, wd_error *err)
 {
     page->tokens = calloc(r->n + 1, sizeof(wd_token *));
     if (page->tokens == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a list of tokens");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a list of tokens");
     for (size_t i = 0; i < r->n; i++)
         page->tokens[i] = wd_token_ref(r->heap[i].token);
     page->n = r->n;
@@ -241,7 +241,7 @@ wd_status wd_token_page_read(wd_token_table *table, const wd_token_query *query,
     WD_TRY(read_cursor(&r, query->cursor, err));
     r.heap = calloc(r.limit, sizeof(entry));
     if (r.heap == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a list of tokens");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a list of tokens");
     wd_token_table_each(table, look_at, &r);
     put_in_order(&r);
     wd_status status = fill_page(&r, ret_page, err);

@@ -224,7 +224,7 @@ static wd_status draw(wd_token *what, wd_token_issued *ret_issued, wd_error *err
     wd_token_name name;
     WD_AUTO_ISSUED made = {0};
     if (scopes == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     wd_token_mint(what->kind, NULL, NULL, &made.text);
     WD_ASSERT(wd_token_parse(made.text.chars, &name));
     wd_token_digest(made.text.chars, digest);

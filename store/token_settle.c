@@ -12,7 +12,7 @@ wd_status wd_tokens_note(wd_store *store, const wd_token_change *change, wd_erro
 {
     wd_token_change *kept = malloc(sizeof(*kept));
     if (kept == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token's change");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token's change");
     *kept = *change;
     kept->token = wd_token_ref(change->token);
     kept->next = store->changes;

@@ -36,7 +36,7 @@ wd_status wd_token_table_new(wd_token_table **ret_table, wd_error *err)
     if (table == NULL || buckets == NULL) {
         free(table);
         free(buckets);
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the token table");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the token table");
     }
     (void)pthread_rwlock_init(&table->lock, NULL);
     table->buckets = buckets;
@@ -179,7 +179,7 @@ wd_status wd_token_table_add(wd_token_table *table, wd_token *token, wd_error *e
     bool added = add(table, token);
     (void)pthread_rwlock_unlock(&table->lock);
     if (!added)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     return WD_OK;
 }
 

@@ -138,7 +138,7 @@ wd_status wd_token_trail_row(wd_token_table *table, const wd_audit_row *row,
     if (body->said == NULL)
         body->said = calloc(1, sizeof(*body->said));
     if (body->said == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     body->said->last_seq = row->seq;
     return what != NULL ? what->take(token, body->said, row, err) : WD_OK;
 }

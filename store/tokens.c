@@ -95,7 +95,7 @@ wd_status wd_tokens_insert_row(wd_store *store, const wd_token *token, wd_error 
 {
     WD_AUTO(wd_text) *scopes = wd_token_scopes_text(token->scopes, token->n_scopes);
     if (scopes == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a token");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a token");
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     WD_TRY(prepare(
         store, "INSERT INTO tokens (" TOKEN_COLUMNS ") VALUES (" TOKEN_PARAMETERS ")",

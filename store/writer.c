@@ -188,7 +188,7 @@ wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer, wd_error *err
 {
     wd_writer *writer = calloc(1, sizeof(*writer));
     if (writer == NULL)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the store's writer");
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the store's writer");
     writer->store = store;
     writer->end = &writer->first;
     writer->retries_end = &writer->retries;
@@ -197,8 +197,9 @@ wd_status wd_writer_start(wd_store *store, wd_writer **ret_writer, wd_error *err
     int failed = start_thread(writer);
     if (failed != 0) {
         free(writer);
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED,
-                       "no thread for the store's writer: %s", strerrordesc_np(failed));
+        return wd_refuse(err, WD_REASON_CAPACITY,
+                         "no thread for the store's writer: %s",
+                         strerrordesc_np(failed));
     }
     *ret_writer = writer;
     return WD_OK;

@@ -63,6 +63,13 @@ def new_gate() -> Iterator[NewGate]:
 
 
 @pytest.fixture(scope="module")
+def module_home() -> Iterator[Home]:
+    """A Home for all tests of a file."""
+    with _folders() as make:
+        yield Home.make(make())
+
+
+@pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
     """One gate for all tests of a file, with the profiles `trainer` and `admin`."""
     with _folders() as make:

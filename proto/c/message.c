@@ -116,13 +116,59 @@ static wd_status enter(scanner *scan, const ProtobufCMessageDescriptor *type,
     return WD_OK;
 }
 
+static wd_wire_type wire_type(ProtobufCType type)
+{
+    switch (type) {
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
+        return WD_WIRE_FIXED32;
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return WD_WIRE_FIXED64;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return WD_WIRE_BYTES;
+    case PROTOBUF_C_TYPE_INT32:
+    case PROTOBUF_C_TYPE_SINT32:
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_UINT32:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_BOOL:
+    case PROTOBUF_C_TYPE_ENUM:
+        break;
+    }
+    return WD_WIRE_VARINT;
+}
+
+/* Judged here, because unpacking takes a bool of any wire type. A list of numbers may
+ * come packed. */
+static bool fits(const ProtobufCFieldDescriptor *field, wd_wire_type type)
+{
+    bool packed = field->label == PROTOBUF_C_LABEL_REPEATED && type == WD_WIRE_BYTES;
+    return packed || type == wire_type(field->type);
+}
+
+static wd_status another_type(const ProtobufCMessageDescriptor *type, wd_error *err)
+{
+    return wd_refuse(err, WD_REASON_MALFORMED, "%s has a field of another type",
+                     type->name);
+}
+
 static wd_status scan_field(scanner *scan, const wd_wire_field *read, wd_error *err)
 {
     const ProtobufCMessageDescriptor *type = scan->levels[scan->depth].type;
     const ProtobufCFieldDescriptor *field =
         protobuf_c_message_descriptor_get_field(type, read->number);
-    if (field == NULL || read->type != WD_WIRE_BYTES)
-        return WD_OK; /* unpacking judges wire types */
+    if (field == NULL)
+        return WD_OK;
+    if (!fits(field, read->type))
+        return another_type(type, err);
+    if (read->type != WD_WIRE_BYTES)
+        return WD_OK;
     follow_list(scan, field);
     if (field->type == PROTOBUF_C_TYPE_STRING)
         return scan_text(scan, field, read->bytes, err);
@@ -175,8 +221,7 @@ static wd_status unpack(const ProtobufCMessageDescriptor *type, wd_span bytes,
     }
     if (wd_budget_spent(budget))
         return spent(bytes, budget, type->name, err);
-    return wd_refuse(err, WD_REASON_MALFORMED, "%s has a field of another type",
-                     type->name);
+    return another_type(type, err);
 }
 
 wd_status wd_message_check(const ProtobufCMessageDescriptor *type, wd_span bytes,

@@ -82,7 +82,9 @@ typedef enum wd_status {
     X(WORKER_FAILED, 46, WD_INTERNAL)                                                  \
     X(BUG, 47, WD_INTERNAL)                                                            \
     X(OUTCOME_UNRECORDED, 48, WD_DATA_LOSS)                                            \
-    X(CHAIN_BROKEN, 49, WD_DATA_LOSS)
+    X(CHAIN_BROKEN, 49, WD_DATA_LOSS)                                                  \
+    X(NOT_ON_RECORD, 50, WD_NOT_FOUND)                                                 \
+    X(STORE_UNAVAILABLE, 51, WD_UNAVAILABLE)
 
 typedef enum wd_reason {
     WD_REASON_NONE = 0,
@@ -98,7 +100,7 @@ typedef enum wd_reason {
  * failed, what to do; it never holds a secret. */
 typedef struct wd_error {
     wd_status status;
-    wd_reason reason; /* WD_REASON_NONE: not decided yet; becomes BUG on the wire */
+    wd_reason reason; /* WD_REASON_NONE: not decided yet; on the wire that is BUG */
     uint64_t retry_after_ms; /* 0: do not retry by the clock */
     char msg[WD_ERROR_MSG_BYTES];
 } wd_error;

@@ -108,9 +108,7 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *
     wd_head newest;
 
     WD_TRY(room_for(g, filter->limit, err));
-    WD_TRY(wd_reader_open(call->gate->config->store.path, call->gate->options.vfs,
-                          &reader, err));
-    wd_reader_set_deadline(reader, call->deadline_ms);
+    WD_TRY(wd_trail_reader(call, &reader, err));
     WD_TRY(wd_audit_query(reader, filter, &sink, &reply.next_seq, err));
     WD_TRY(wd_audit_read_head(reader, &newest, err));
     if (g->full && g->n_rows > 0) /* what did not fit comes with the next answer */
@@ -135,7 +133,7 @@ static wd_step query(void *self, wd_call *call, const Warded__V1__QueryRequest *
         return WD_FAILED;
     wd_status status = answer(call, &filter, &g, err);
     wd_budget_free(g.budget);
-    return status == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(status, err);
 }
 
 static wd_step head(void *self, wd_call *call, const Warded__V1__HeadRequest *request,

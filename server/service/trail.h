@@ -27,7 +27,11 @@ wd_step wd_trail_export(void *self, wd_call *call,
 WD_MUST_USE wd_status wd_trail_check_filter(const Warded__V1__AuditFilter *asked,
                                             wd_error *err);
 
-/* A reader of the gate's store that ends with the call. */
+/* How a handler ends that has read the store: its own failures get their reasons. */
+wd_step wd_trail_step(wd_status status, wd_error *err);
+
+/* A reader of the gate's store that ends with the call.
+ * Errors: UNAVAILABLE STORE_UNAVAILABLE, and those of reading */
 WD_MUST_USE wd_status wd_trail_reader(const wd_call *call, wd_reader **ret_reader,
                                       wd_error *err);
 

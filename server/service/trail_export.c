@@ -116,5 +116,5 @@ wd_step wd_trail_export(void *self, wd_call *call,
     (void)self;
     wd_status status = make(call, request, &p, err);
     wd_buffer_done(&p.data);
-    return status == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(status, err);
 }

@@ -10,16 +10,33 @@
 #include "server/service/trail_reads.h"
 #include "store/audit_verify.h"
 #include "store/audit_where.h"
+#include "store/told.h"
 #include "warded/v1/audit.wd.h"
 
 #define MOST_WITNESSED 65536U
 
 wd_status wd_trail_reader(const wd_call *call, wd_reader **ret_reader, wd_error *err)
 {
-    WD_TRY(wd_reader_open(call->gate->config->store.path, call->gate->options.vfs,
-                          ret_reader, err));
+    wd_error cause;
+    wd_status status = wd_reader_open(call->gate->config->store.path,
+                                      call->gate->options.vfs, ret_reader, &cause);
+
+    if (status == WD_NOT_FOUND) /* the store itself, not what was asked for */
+        return wd_refuse(err, WD_REASON_STORE_UNAVAILABLE, "%s", cause.msg);
+    if (status != WD_OK) {
+        *err = cause;
+        return status;
+    }
     wd_reader_set_deadline(*ret_reader, call->deadline_ms);
     return WD_OK;
+}
+
+wd_step wd_trail_step(wd_status status, wd_error *err)
+{
+    if (status == WD_OK)
+        return WD_NEXT;
+    wd_store_tell(err);
+    return WD_FAILED;
 }
 
 static wd_status no_memory(wd_error *err)
@@ -141,7 +158,8 @@ static wd_status show(wd_call *call, const Warded__V1__AuditShowRequest *request
     if (s.full)
         return no_memory(err);
     if (s.n == 0)
-        return wd_fail(err, WD_NOT_FOUND, "there is no such row in the trail");
+        return wd_refuse(err, WD_REASON_NOT_ON_RECORD,
+                         "there is no such row in the trail");
     return prove(call, reader, &s, err);
 }
 
@@ -149,7 +167,7 @@ wd_step wd_trail_show(void *self, wd_call *call,
                       const Warded__V1__AuditShowRequest *request, wd_error *err)
 {
     (void)self;
-    return show(call, request, err) == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(show(call, request, err), err);
 }
 
 /* --- Verify ------------------------------------------------------------------------------- */
@@ -230,10 +248,28 @@ wd_step wd_trail_verify(void *self, wd_call *call,
                         const Warded__V1__VerifyRequest *request, wd_error *err)
 {
     (void)self;
-    return verify(call, request, err) == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(verify(call, request, err), err);
 }
 
 /* --- Checkpoint --------------------------------------------------------------------------- */
+
+/* What a checkpoint that is on record says, and with whose key. One that says nothing, or
+ * whose key is not on record, is damage and no mistake of the caller's. */
+static wd_status read_signer(wd_reader *reader, const char *text, wd_checkpoint *what,
+                             char **ret_certificate, wd_error *err)
+{
+    wd_error cause;
+    wd_status status = wd_checkpoint_parse(text, what, &cause);
+
+    if (status == WD_OK)
+        status =
+            wd_checkpoint_certificate(reader, what->key_id, ret_certificate, &cause);
+    if (status == WD_INVALID_ARGUMENT || status == WD_NOT_FOUND)
+        return wd_refuse(err, WD_REASON_CHAIN_BROKEN, "%s", cause.msg);
+    if (status != WD_OK)
+        *err = cause;
+    return status;
+}
 
 static wd_status checkpoint(wd_call *call, const Warded__V1__CheckpointRequest *request,
                             wd_error *err)
@@ -252,8 +288,7 @@ static wd_status checkpoint(wd_call *call, const Warded__V1__CheckpointRequest *
             wd_audit_keeper_checkpointer(call->gate->audit_keeper), err));
     WD_TRY(wd_trail_reader(call, &reader, err));
     WD_TRY(wd_checkpoint_find(reader, request->at_seq, &text, err));
-    WD_TRY(wd_checkpoint_parse(text, &what, err));
-    WD_TRY(wd_checkpoint_certificate(reader, what.key_id, &certificate, err));
+    WD_TRY(read_signer(reader, text, &what, &certificate, err));
     reply.checkpoint = text;
     reply.seq = what.head.seq;
     reply.signed_ms = (uint64_t)what.signed_ms;
@@ -265,5 +300,5 @@ wd_step wd_trail_checkpoint(void *self, wd_call *call,
                             const Warded__V1__CheckpointRequest *request, wd_error *err)
 {
     (void)self;
-    return checkpoint(call, request, err) == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(checkpoint(call, request, err), err);
 }

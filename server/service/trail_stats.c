@@ -116,5 +116,5 @@ wd_step wd_trail_stats(void *self, wd_call *call,
                        const Warded__V1__StatsRequest *request, wd_error *err)
 {
     (void)self;
-    return run(call, request, err) == WD_OK ? WD_NEXT : WD_FAILED;
+    return wd_trail_step(run(call, request, err), err);
 }

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from warded.v1 import GetObservationRequest, Item, Reason, Reply
 
+from tests.support.calls import reason_codes
 from tests.support.raw_client import RawClient
 
 OBSERVE = "/warded.v1.Observation/GetObservation"
 CHECK = "/warded.v1.Health/Check"
 SEED = 20261130
+CODES = reason_codes()
 
 
 @pytest.fixture
@@ -39,9 +41,11 @@ def fresh(raw: RawClient) -> bytes:
 
 
 def expect_typed(reply: Reply) -> str:
-    """An answer, or a refusal whose reason has a name; that name."""
+    """An answer, or a refusal whose reason has a name and whose code is the reason's,
+    and never a bug of ours; that name."""
     name: str = Reason.Name(reply.reason)
-    assert (reply.code == 0) == (reply.reason == 0)
+    assert reply.code == CODES[name], reply
+    assert name != "BUG", reply
     assert reply.code == 0 or reply.message
     return name
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from warded.v1 import GetObservationReply, GetObservationRequest, Item, Reason, Reply
 
-from tests.support.gate import Home
+from tests.support.gate import ROOT, Home
 
 OBSERVE = "/warded.v1.Observation/GetObservation"
 WHO = "/warded.v1.Token/WhoAmI"
@@ -31,6 +32,20 @@ def results(reply: Reply) -> list[str]:
 def reason(reply: Reply) -> str:
     assert (reply.code == 0) == (reply.reason == 0)
     return str(Reason.Name(reply.reason))
+
+
+def reason_codes() -> dict[str, int]:
+    """The code of each reason, as rpc.proto groups them: "// NOT_FOUND (5)"."""
+    schema = (ROOT / "proto/warded/v1/rpc.proto").read_text()
+    enum = schema.partition("enum Reason {")[2].partition("\n}")[0]
+    code, codes = 0, {"REASON_UNSPECIFIED": 0}
+    for line in enum.splitlines():
+        if (group := re.match(r"  // \w+ \((\d+)\)$", line)) is not None:
+            code = int(group[1])
+        elif code and (value := re.match(r"  (\w+) = \d+;", line)) is not None:
+            codes[value[1]] = code
+    assert codes.keys() == set(Reason.keys())
+    return codes
 
 
 def rows(home: Home, *filters: str) -> list[str]:

@@ -159,6 +159,40 @@ static void odd_payloads_have_their_verdicts(void **state)
     }
 }
 
+/* One field of each kind that a request may have, with a value that its own type could
+ * read. protobuf-c by itself takes a bool of any of them. */
+static void claim_01_a_field_of_another_wire_type_is_malformed(void **state)
+{
+    static const struct {
+        const char *name;
+        const ProtobufCMessageDescriptor *type;
+        uint32_t field;
+        uint32_t own;
+    } fields[] = {
+        {"text", &warded__v1__issue_request__descriptor, 1, 2},
+        {"list of texts", &warded__v1__issue_request__descriptor, 6, 2},
+        {"uint64", &warded__v1__issue_request__descriptor, 8, 0},
+        {"bool", &warded__v1__issue_request__descriptor, 10, 0},
+        {"message", &warded__v1__issue_request__descriptor, 13, 2},
+        {"uint32", &warded__v1__issue_request__descriptor, 14, 0},
+        {"list of messages", &warded__v1__get_observation_request__descriptor, 1, 2},
+        {"enum", &google__protobuf__field_descriptor_proto__descriptor, 4, 0},
+    };
+    static const uint32_t types[] = {0, 1, 2, 5};
+    (void)state;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        for (size_t k = 0; k < 4; k++) {
+            uint8_t bytes[9] = {(uint8_t)(fields[i].field << 3 | types[k])};
+            static const size_t sizes[] = {2, 9, 2, 5};
+            wd_error err = {.status = WD_OK};
+            print_message("  %s, wire type %u\n", fields[i].name, types[k]);
+            wd_status status = decode(fields[i].type, (wd_span){bytes, sizes[k]}, &err);
+            assert_int_equal(status == WD_OK, types[k] == fields[i].own);
+            assert_true(status == WD_OK || err.reason == WD_REASON_MALFORMED);
+        }
+    }
+}
+
 static void the_refusal_names_the_field(void **state)
 {
     (void)state;
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_message_of_defaults_encodes_to_nothing),
         cmocka_unit_test(every_prefix_and_every_flip_is_harmless),
         cmocka_unit_test(odd_payloads_have_their_verdicts),
+        cmocka_unit_test(claim_01_a_field_of_another_wire_type_is_malformed),
         cmocka_unit_test(the_refusal_names_the_field),
         cmocka_unit_test(a_mebibyte_of_empty_items_meets_the_budget),
         cmocka_unit_test(unknown_fields_and_replaced_text_meet_the_budget_too),

@@ -20,6 +20,8 @@ typedef enum way {
     FAILS,        /* FAILED, with its reason */
     FAILS_MUTELY, /* FAILED, and *err untouched */
     SAYS_OK,      /* FAILED, and *err says OK */
+    NO_REASON,    /* FAILED, with a status and no reason */
+    OTHER_STATUS, /* FAILED, with a status that is not its reason's */
     UNKNOWN,      /* a number that no step has */
     UNKNOWN_NEGATIVE,
     PARKS_AND_FAILS,
@@ -41,6 +43,13 @@ static void fill(wd_error *err)
     (void)wd_refuse(err, WD_REASON_QUOTA, "told to fail");
 }
 
+static wd_step fail_with(wd_status status, wd_reason reason, wd_error *err)
+{
+    (void)wd_fail(err, status, "told to fail");
+    err->reason = reason;
+    return WD_FAILED;
+}
+
 static wd_step note(char letter, wd_call *call, wd_error *err)
 {
     ran[strlen(ran)] = letter;
@@ -59,6 +68,10 @@ static wd_step note(char letter, wd_call *call, wd_error *err)
     case SAYS_OK:
         *err = (wd_error){.status = WD_OK, .reason = WD_REASON_QUOTA};
         return WD_FAILED;
+    case NO_REASON:
+        return fail_with(WD_NOT_FOUND, WD_REASON_NONE, err);
+    case OTHER_STATUS:
+        return fail_with(WD_NOT_FOUND, WD_REASON_QUOTA, err);
     case UNKNOWN:
         return (wd_step)77;
     case UNKNOWN_NEGATIVE:
@@ -157,6 +170,8 @@ static const struct {
     {"fails", FAILS, WD_REASON_QUOTA},
     {"fails without a word", FAILS_MUTELY, WD_REASON_BUG},
     {"fails and says OK", SAYS_OK, WD_REASON_BUG},
+    {"fails and gives no reason", NO_REASON, WD_REASON_BUG},
+    {"fails with another's status", OTHER_STATUS, WD_REASON_BUG},
     {"returns an unknown number", UNKNOWN, WD_REASON_BUG},
     {"returns a negative number", UNKNOWN_NEGATIVE, WD_REASON_BUG},
     {"says answered, without an answer", ANSWERS, WD_REASON_BUG},
@@ -178,7 +193,25 @@ static void claim_09_whatever_stage_fails_the_gate_fails_closed(void **state)
             assert_int_not_equal(call.error.status, WD_OK);
             assert_int_equal(call.error.reason, ways[k].want);
             assert_int_equal(replied, ways[k].want);
+            assert_int_equal(call.error.status, wd_reason_status(ways[k].want));
             assert_true(call.error.msg[0] != '\0');
+        }
+    }
+}
+
+/* What a client branches on and what the record says are one: never a code without its
+ * reason, nor a reason with another's code. */
+static void claim_01_a_code_without_its_reason_is_a_bug_of_ours(void **state)
+{
+    static const way faulty[] = {NO_REASON, OTHER_STATUS};
+    (void)state;
+    for (size_t i = 0; i < COUNT(failures); i++) {
+        for (size_t k = 0; k < COUNT(faulty); k++) {
+            wd_call call;
+            run(&call, failures[i].stage, faulty[k]);
+            assert_int_equal(replied, WD_REASON_BUG);
+            assert_int_equal(call.error.status, WD_INTERNAL);
+            assert_string_equal(call.error.msg, "told to fail");
         }
     }
 }
@@ -304,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_09_whatever_stage_fails_the_gate_fails_closed),
+        cmocka_unit_test(claim_01_a_code_without_its_reason_is_a_bug_of_ours),
         cmocka_unit_test(claim_09_a_reply_that_fails_is_given_up_not_sent_as_success),
         cmocka_unit_test(all_well_runs_every_stage_once_in_order),
         cmocka_unit_test(claim_06_an_answered_call_goes_to_the_reply_and_nowhere_else),

@@ -63,6 +63,9 @@ static bool is_done(wd_script *s, wd_status status, const wd_error *err, double 
     if (took > s->worst_ms)
         s->worst_ms = took;
     s->n_refused++;
+    if (status != err->status || status != wd_reason_status(err->reason))
+        fail_msg("code %d, reason %s: %s", (int)err->status,
+                 wd_reason_name(err->reason), err->msg);
     bool lacks_room = s->may_lack_room && err->status == WD_RESOURCE_EXHAUSTED;
     if (err->reason != WD_REASON_AUDIT_UNWRITABLE && !lacks_room)
         fail_msg("refused otherwise: %s", err->msg);

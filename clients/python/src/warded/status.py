@@ -99,6 +99,8 @@ class Reason(Named):
     BUG = 47
     OUTCOME_UNRECORDED = 48
     CHAIN_BROKEN = 49
+    NOT_ON_RECORD = 50
+    STORE_UNAVAILABLE = 51
 
     @classmethod
     def _missing_(cls, value: object) -> Reason | None:
