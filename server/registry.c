@@ -112,6 +112,11 @@ void wd_registry_go_on(wd_registry *registry, const char *path)
     route->goes_on = true;
 }
 
+const wd_route *wd_registry_at(const wd_registry *registry, size_t n)
+{
+    return n < registry->n_routes ? &registry->routes[n] : NULL;
+}
+
 const wd_route *wd_registry_find(const wd_registry *registry, const char *path)
 {
     return find(registry, path);

@@ -68,6 +68,9 @@ WD_MUST_USE wd_status wd_registry_check(const wd_registry *registry, wd_error *e
  * acts in memory, and answers DATA_LOSS until that is durable. The path must be there. */
 void wd_registry_go_on(wd_registry *registry, const char *path);
 
+/* All of them, by path: the nth, counted from 0. NULL: there are not so many. */
+const wd_route *wd_registry_at(const wd_registry *registry, size_t n);
+
 /* NULL: no method has this path. */
 const wd_route *wd_registry_find(const wd_registry *registry, const char *path);
 

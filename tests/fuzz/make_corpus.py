@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.fuzz.certificates import certificates
+from tests.fuzz.schema_seeds import payload_seeds, varint
 
 FOUND = Path(__file__).resolve().parent / "found"
 CALL_ID = bytes.fromhex("017f22e279b07cc398c4dc0c0c07398f")
@@ -27,15 +28,6 @@ GATE = "spiffe://test.example/ns/default/owner/ann/pool/p1/gate/g1"
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 Seeds = Iterator[bytes]
-
-
-def varint(value: int) -> bytes:
-    """A number as protobuf writes it."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
@@ -96,19 +88,23 @@ def items() -> bytes:
 
 
 def payload() -> Seeds:
-    """A byte for the type, then the message."""
-    yield b"\0" + items()
+    """Of every method what the schema has, and more of those that mean something."""
     content = message("stdout", "text/plain", "1\n")
     result = message(1, 0, "m", content, 1)
-    yield b"\1" + field(1, result) * 2
-    yield b"\2"
-    yield b"\3" + field(1, message("python_code", "python", 1))
-    yield b"\4" + message("name", 60000, "observe:python_code", "observe:*")
-    yield b"\6" + message("0123456789")
-    yield b"\x0a" + message(1, 9, 5, 6, "call.*", "ok", CLIENT)
     row = message(1, "chain", 2, 3, "call.begin", "ok", 0, "R", CLIENT)
-    yield b"\x0b" + field(1, row) * 3
-    yield b"\0" + field(1, b"") * 300  # 88 times its size in memory
+    issue = message("name", "data", "owner", "why", "", "observe:python_code")
+    yield from payload_seeds({
+        "/warded.v1.Observation/GetObservation": [
+            items(),
+            field(1, b"") * 300,  # 88 times its size in memory
+        ],
+        "/warded.v1.Observation/GetObservation=": [field(1, result) * 2],
+        "/warded.v1.Token/Issue": [issue + field(7, f"uri:{CLIENT}") + field(8, 60000)],
+        "/warded.v1.Token/Revoke": [field(1, "0123456789") * 3, field(6, "owner=ann")],
+        "/warded.v1.Token/List": [field(1, "state=active name=a*")],
+        "/warded.v1.Audit/Query": [message(1, 9, 5)],
+        "/warded.v1.Audit/Query=": [field(1, row) * 3],
+    })  # fmt: skip
 
 
 def jobs() -> Seeds:

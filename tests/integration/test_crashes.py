@@ -13,9 +13,11 @@ import os
 import random
 import signal
 import time
+import uuid
 from collections.abc import Iterator
 from multiprocessing.synchronize import Semaphore
 from pathlib import Path
+from typing import Any
 
 import pytest
 import warded
@@ -30,6 +32,7 @@ from tests.support.gate import Home
 from tests.support.marks import Marks
 from tests.support.ports import free_port
 from tests.support.raw_client import RawClient
+from tests.support.stub_gate import StubGate
 
 LONG = bool(os.environ.get("WARDED_LONG"))
 CRASHES = {  # who dies: how often, and how often in the long form
@@ -111,25 +114,61 @@ def test_claim_04_crashes_lose_nothing_leave_nothing_and_run_nothing_twice(
 
 
 def nothing_is_lost(home: Home, load: Load) -> None:
-    """Every acknowledged item has its two rows, every row its one partner."""
+    """Every acknowledged item has its two rows, of which the second says what the
+    client was told, and every row its one partner."""
     heads = sorted({h for client in load for h in client.heads})
     witness = home.path / "witness"
     witness.write_text("".join(f"{seq} {digest}\n" for seq, digest in heads))
     verified = home.tokctl("audit", "verify", "--witness", str(witness), check=False)
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    found: dict[str, collections.Counter[tuple[str, int]]] = {
-        event: collections.Counter() for event in ("call.begin", "call.end")
+    begun: collections.Counter[tuple[str, int]] = collections.Counter()
+    ended: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
+    for row in map(json.loads, rows(home, "--event", "call.*")):
+        key = row["call_id"], int(row.get("item", 0))
+        if row["event"] == "call.begin":
+            begun[key] += 1
+        elif row["event"] == "call.end":
+            ended[key].append(ending(row))
+    acknowledged = {
+        (call, item): told
+        for client in load
+        for call, outcomes in zip(client.calls, client.outcomes, strict=True)
+        for item, told in enumerate(outcomes)
     }
-    for line in rows(home, "--event", "call.*"):
-        row = json.loads(line)
-        if row["event"] in found:
-            found[row["event"]][row["call_id"], int(row.get("item", 0))] += 1
-    begun, ended = found["call.begin"], found["call.end"]
-    acknowledged = [(c, i) for x in load for c in x.calls for i in range(x.items)]
-    lost = [key for key in acknowledged if not (begun[key] and ended[key])]
-    assert not lost, f"{len(lost)} of {len(acknowledged)} acknowledged items lack a row"
+    lost = {k: ended[k] for k, told in acknowledged.items() if ended[k] != [told]}
+    assert not lost, f"{len(lost)} of {len(acknowledged)} were told otherwise: {lost}"
     assert max(begun.values()) == 1, [k for k, n in begun.items() if n > 1]
-    assert begun == ended, "each begin has one end, after the next start at the latest"
+    counts = {key: len(all_of) for key, all_of in ended.items()}
+    assert begun == counts, "each begin has one end, after the next start at the latest"
+
+
+def ending(row: dict[str, Any]) -> str:
+    """A row call.end as clients.outcome() has it: of an item, or of a whole call."""
+    detail = json.loads(row.get("detail") or "{}")
+    status = detail.get("result") or str(row["outcome"]).upper()
+    return f"{status} {row['reason']}" if row.get("reason") else str(status)
+
+
+@pytest.mark.parametrize("told", [["OK"], ["INFRA EXECUTOR_DIED"]])
+def test_claim_04_an_answer_whose_end_row_was_lost_is_noticed(
+    stub: StubGate, told: list[str]
+) -> None:
+    """The check itself: a call that was cut off, of which a client says it was told."""
+    with RawClient(stub.home.path / "profile/trainer0") as raw:
+        request = raw.request(OBSERVE, batch("hold"))
+        raw.send(request.SerializeToString())
+        stub.wait_for(running=1)
+        os.kill(stub.pid, signal.SIGKILL)
+        stub.wait_end()
+    stub.start()  # writes the end that nobody was told
+    stub.stop()
+    client = clients.Client(stub.home.path / "profile/trainer0")
+    nothing_is_lost(stub.home, [client])
+    client.calls.append(str(uuid.UUID(bytes=request.call_id)))
+    client.outcomes.append(told)
+    with pytest.raises(AssertionError, match="told otherwise"):
+        nothing_is_lost(stub.home, [client])
+    client.channel.close()
 
 
 def nothing_ran_twice(load: Load, counts: dict[str, int]) -> None:

@@ -6,6 +6,7 @@ import re
 import shlex
 import time
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,33 @@ def test_claim_14_each_attack_has_a_wall_and_a_test(title: str, least: int) -> N
     table = rows(found)
     assert len(table) >= least
     assert all(len(row) == 3 and all(row) and "`" in row[2] for row in table)
+
+
+HOSTILE = (
+    "integration/test_strangers.py",
+    "integration/test_hostile_*.py",
+    "integration/test_crashes.py",
+    "integration/test_gate_crowd.py",
+    "integration/test_gate_guesses.py",
+    "integration/test_half_read.py",
+    "sandbox/test_payloads.py",
+    "sandbox/test_without.py",
+)
+
+
+@pytest.mark.parametrize("files", HOSTILE)
+def test_claim_10_each_hostile_test_is_named_beside_its_attack(files: str) -> None:
+    tables = [
+        row[2]
+        for text in re.findall(r"^## .*?(?=^## |\Z)", SECURITY, re.M | re.S)
+        if re.search(r"^\| .* \| test \|$", text, re.M)
+        for row in rows(text)
+    ]
+    named = re.findall(r"`([\w*]+)`", " ".join(tables))
+    found = [
+        name
+        for path in (ROOT / "tests").glob(files)
+        for name in re.findall(r"^def test_(\w+)", path.read_text(), re.M)
+    ]
+    assert found
+    assert [n for n in found if not any(fnmatchcase(n, g) for g in named)] == []

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from warded.v1 import Reply
 
-from tests.conftest import NewHome
 from tests.integration.test_hostile_bytes import SEED, expect_typed
 from tests.support import schema
 from tests.support.gate import Home

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 import warded
-from warded.v1 import GetObservationReply, Result, token_wd
+from warded.v1 import GetObservationReply, Reason, Result, token_wd
 from warded.v1 import observation_wd as pb
 
 from tests.support.calls import OBSERVE, batch, reason
@@ -48,6 +48,17 @@ print({name})
 """
 
 
+def statuses(said: GetObservationReply) -> list[str]:
+    """Of its items, each with its reason if it has one: "OK", "INFRA EXECUTOR_DIED"."""
+    return [outcome(r.status, r.reason) for r in said.results]
+
+
+def outcome(status: int, why: int) -> str:
+    """As a row of the trail has it, too."""
+    name = str(Result.Status.Name(status))
+    return f"{name} {Reason.Name(why)}" if why else name
+
+
 class Client(threading.Thread):
     """Calls until told to stop; asks who it is."""
 
@@ -58,6 +69,7 @@ class Client(threading.Thread):
         self.profile = profile
         self.over = threading.Event()
         self.calls: list[str] = []  # ids of the acknowledged
+        self.outcomes: list[list[str]] = []  # what they were told, item by item
         self.heads: list[tuple[int, str]] = []
         self.wrong = ""
         self.channel = warded.connect(profile)
@@ -82,12 +94,14 @@ class Client(threading.Thread):
     def call(self) -> None:
         """One call."""
         _, said = self._stub.WhoAmI.with_call(token_wd.WhoAmIRequest(), timeout=5)
-        self.told(said.call_id, said.reply.head_seq, said.reply.head_hash.hex())
+        head = said.reply.head_seq, said.reply.head_hash.hex()
+        self.told(said.call_id, head, ["OK"])
 
-    def told(self, call_id: str, seq: int, digest: str) -> None:
+    def told(self, call_id: str, head: tuple[int, str], outcomes: list[str]) -> None:
         """The gate has acknowledged a call."""
-        self.calls.append(call_id)
-        self.heads.append((seq, digest))
+        self.outcomes.append(outcomes)
+        self.heads.append(head)
+        self.calls.append(call_id)  # others count these while the client runs
 
 
 class Actor(Client):
@@ -126,7 +140,8 @@ class Actor(Client):
         ]
         request = pb.GetObservationRequest(items=items)
         said, call = self._act.GetObservation.with_call(request, timeout=20)
-        self.told(call.call_id, call.reply.head_seq, call.reply.head_hash.hex())
+        head = call.reply.head_seq, call.reply.head_hash.hex()
+        self.told(call.call_id, head, statuses(said))
         self.judge(names, list(said.results))
 
 
@@ -151,9 +166,8 @@ class Repeater(Actor):
             return
         if reply.code == 0:
             text = str(uuid.UUID(bytes=request.call_id))
-            self.told(text, reply.head.seq, reply.head.hash.hex())
-            self.judge(
-                names, list(GetObservationReply.FromString(reply.payload).results)
-            )
+            said = GetObservationReply.FromString(reply.payload)
+            self.told(text, (reply.head.seq, reply.head.hash.hex()), statuses(said))
+            self.judge(names, list(said.results))
         elif reason(reply) not in REPEATED:
             self.wrong = f"{reason(reply)}: {reply.message}"

@@ -4,6 +4,9 @@ An action reads a file of its own, which a slot shows as one of its roots; the k
 tells whoever watches the folder of each reading. What the gate, its executor and its
 record believe has no part in it.
 
+The watch is fanotify's, which keeps the readings of two processes apart. (inotify makes
+one event of two that are alike and neighbours, and so of an action that two slots run.)
+
 Example:
     with Marks() as marks:
         config = f"sandbox:\\n  roots: [/usr, {marks.folder}]\\n"
@@ -26,9 +29,12 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-ACCESS = 0x1  # IN_ACCESS
-OVERFLOW = 0x4000  # IN_Q_OVERFLOW
-EVENT = struct.Struct("iIII")
+ACCESS = 0x1  # FAN_ACCESS
+ON_CHILD = 0x08000000  # FAN_EVENT_ON_CHILD: of the files in the folder
+OVERFLOW = 0x4000  # FAN_Q_OVERFLOW
+CLOEXEC, UNLIMITED = 0x1, 0x10  # FAN_CLOEXEC, FAN_UNLIMITED_QUEUE
+ADD, HERE = 0x1, -100  # FAN_MARK_ADD, AT_FDCWD
+EVENT = struct.Struct("=IBBHQii")  # its size first; in the end descriptor and pid
 READING = "import os\nos.read(os.open({path!r}, os.O_RDONLY), 1)\n"
 
 
@@ -86,16 +92,19 @@ class Marks:
         while self._stop not in select.select([self._watch, self._stop], [], [])[0]:
             data = os.read(self._watch, 65536)
             while data:
-                _, mask, _, size = EVENT.unpack_from(data)
-                name = data[EVENT.size : EVENT.size + size].rstrip(b"\0").decode()
-                data = data[EVENT.size + size :]
-                self._counts[name] += bool(mask & ACCESS)
+                size, _, _, _, mask, fd, _ = EVENT.unpack_from(data)
+                data = data[size:]
                 self._lost = self._lost or bool(mask & OVERFLOW)
+                if fd >= 0:
+                    name = Path(f"/proc/self/fd/{fd}").readlink().name
+                    os.close(fd)
+                    self._counts[name] += bool(mask & ACCESS)
 
 
 def _watch(folder: Path) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
-    fd: int = libc.inotify_init1(os.O_CLOEXEC)
-    if fd < 0 or libc.inotify_add_watch(fd, bytes(folder), ACCESS) < 0:
-        raise OSError(ctypes.get_errno(), f"inotify: {folder}")
+    fd: int = libc.fanotify_init(CLOEXEC | UNLIMITED, os.O_RDONLY | os.O_CLOEXEC)
+    mask = ctypes.c_uint64(ACCESS | ON_CHILD)
+    if fd < 0 or libc.fanotify_mark(fd, ADD, mask, HERE, bytes(folder)) < 0:
+        raise OSError(ctypes.get_errno(), f"fanotify: {folder}")
     return fd

@@ -8,6 +8,7 @@ Example:
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import secrets
 import socket
@@ -39,10 +40,15 @@ class RawClient:
     """One connection of a profile."""
 
     def __init__(
-        self, profile: Path, *, token: str | None = None, window: int = 0
+        self,
+        profile: Path,
+        *,
+        token: str | None = None,
+        window: int = 0,
+        greet: bool = True,
     ) -> None:
         """`window`: bytes that its system takes before they are read; 0: as many as
-        it likes."""
+        it likes. `greet`: whether SP's greetings are exchanged."""
         self.token = (profile / "token").read_text().strip() if token is None else token
         host, port = (profile / "server").read_text().split()[0].rsplit(":", 1)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -55,9 +61,10 @@ class RawClient:
         plain.settimeout(PATIENCE_S)
         plain.connect((host, int(port)))
         self._socket = context.wrap_socket(plain)
-        self._socket.sendall(GREETING)
-        assert self.read_bytes(len(ANSWER)) == ANSWER
         self._last = 0
+        if greet:
+            self._socket.sendall(GREETING)
+            assert self.read_bytes(len(ANSWER)) == ANSWER
 
     def __enter__(self) -> RawClient:
         return self
@@ -110,6 +117,22 @@ class RawClient:
     def send_bytes(self, data: bytes) -> None:
         """Send bytes as they are, no frame around them."""
         self._socket.sendall(data)
+
+    def expect_closed(self) -> None:
+        """The gate closes the connection by itself, and answers nothing but its own
+        greeting."""
+        data = bytearray()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            while piece := self._socket.recv(65536):
+                data += piece
+        assert bytes(data) in (b"", ANSWER), data
+
+    def finish(self) -> None:
+        """Say no more, and wait until the gate has closed the connection."""
+        with contextlib.suppress(ConnectionError):
+            self._socket.shutdown(socket.SHUT_WR)  # and TLS is over on this end
+            while self._socket.recv(65536):
+                pass
 
     def receive(self) -> tuple[int, Reply]:
         """The next reply, and the number of its request."""
