@@ -85,6 +85,11 @@ def trainer(gate: Gate) -> Path:
     return gate.home.path / "profile/trainer"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The mark of tests/runner/pytest_events.py is known without it, by hand."""
+    config.addinivalue_line("markers", "limit(seconds): a longer limit for this test")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

@@ -73,7 +73,7 @@ class Report:
                 file.write(json.dumps(fields) + "\n")
 
     def is_good(self) -> bool:
-        """Whether each goal that can be judged is met."""
+        """Whether each goal is met; one that can't be judged is not."""
         return all(self._judge(goal)[0] for goal in self.goals)
 
     def lines(self) -> Iterator[Line]:
@@ -114,7 +114,14 @@ class Report:
             if (line.case, line.peer, line.unit) == (goal.case, goal.peer, "1/s"):
                 met = line.ratio >= goal.times
                 return met, f"{what}: {'met' if met else 'MISSED'}, {line.ratio:.2f}"
-        return True, f"{what}: can't be judged, the peer is missing"
+        why = "; ".join(o.problem for o in self.outcomes if self._is_of(o, goal))
+        return False, f"{what}: NOT JUDGED, one of the two is missing: {why}"
+
+    def _is_of(self, one: Outcome, goal: Goal) -> bool:
+        """Whether it is one of the two that the goal needs, and was not there."""
+        who = one.contender
+        needed = who.ours or who.name == goal.peer
+        return who.case == goal.case and needed and one.result is None
 
 
 def compare(case: str, peer: str, ours: Turn, theirs: Turn) -> Iterator[Line]:

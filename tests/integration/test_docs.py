@@ -147,6 +147,23 @@ def test_claim_14_each_attack_has_a_wall_and_a_test(title: str, least: int) -> N
     assert all(len(row) == 3 and all(row) and "`" in row[2] for row in table)
 
 
+@pytest.mark.parametrize(
+    "file", ["tests/integration/test_crashes.py", "tests/client/test_wire.py"]
+)
+def test_claim_10_the_pytest_command_by_hand_collects_any_file(file: str) -> None:
+    """One whose tests have a mark of the runner's, and the one that is told there."""
+    testing = (ROOT / "docs/testing.md").read_text()
+    found = re.search(
+        r"^deploy/platform\.sh (env WARDED_BUILD=.*\\\n.* )(tests/\S+\.py)$",
+        testing,
+        re.M,
+    )
+    assert found is not None
+    words = shlex.split(found[1].replace("\\\n", " "))
+    done = run("env", "-C", ROOT, *words, "--collect-only", file)
+    assert re.search(r"^\d+ tests? collected", done.stdout, re.M), done.stdout
+
+
 HOSTILE = (
     "integration/test_strangers.py",
     "integration/test_hostile_*.py",

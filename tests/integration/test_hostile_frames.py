@@ -55,7 +55,7 @@ def quiet(stub: StubGate, friend: RawClient) -> Iterator[Quiet]:
 
 def frame(raw: RawClient) -> bytes:
     """A call that runs an action, as it goes over the wire."""
-    body = raw.request(OBSERVE, batch("a")).SerializeToString()
+    body: bytes = raw.request(OBSERVE, batch("a")).SerializeToString()
     whole = struct.pack(">I", NUMBER) + body
     return struct.pack(">Q", len(whole)) + whole
 

@@ -7,13 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tests.runner.fuzz import FuzzSuite
+from tests.runner.fuzz import CLAIM, FuzzSuite
 from tests.runner.lints import LintSuite
-from tests.runner.model import BUILD, Result, Suite, matches
+from tests.runner.model import BUILD, Result, Suite, selected
 from tests.runner.progress import Progress
 from tests.runner.pytests import PytestSuite
 from tests.runner.races import RaceSuite
 from tests.runner.unit import UnitSuite
+
+# What a kind of tests is called beside the names of its tests.
+ALSO = {"fuzz": CLAIM}
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -65,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     suites = suites_for(options.patterns, progress, long=options.long)
     problems = prepare(suites, progress)
     wanted = [
-        (title, suite, [n for n in suite.names() if matches(n, options.patterns)])
+        (title, suite, selected(suite.names(), options.patterns, ALSO.get(title, "")))
         for title, suite in suites
     ]
     if options.list:

@@ -53,6 +53,13 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
     return not globs or any(fnmatchcase(name, g) for g in globs)
 
 
+def selected(
+    names: Sequence[str], patterns: Sequence[str], also: str = ""
+) -> list[str]:
+    """Those that a pattern matches; `also`: a word that stands for each of them."""
+    return [n for n in names if matches(f"{n} {also}" if also else n, patterns)]
+
+
 def failed(name: str, output: str, seconds: float = 0.0) -> Result:
     """A failure that says why."""
     return Result(name, Outcome.FAILED, seconds, output)

@@ -96,8 +96,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the teller when a runner listens."""
-    config.addinivalue_line("markers", "limit(seconds): a longer limit for this test")
+    """Register the teller when a runner listens."""
     fd = os.environ.pop("WARDED_TEST_EVENTS", None)
     if fd is not None:
         config.pluginmanager.register(Events(int(fd)), "warded-events")

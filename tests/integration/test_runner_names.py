@@ -1,0 +1,41 @@
+"""Which tests a pattern of tests/run.sh means."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runner.fuzz import CLAIM, FuzzSuite
+from tests.runner.model import ROOT, selected
+
+FUZZ = FuzzSuite(lambda line: None, long=False).names()
+ALL = sorted(FUZZ)
+
+
+def test_claim_01_every_target_of_the_folder_has_a_name() -> None:
+    build = (ROOT / "tests/fuzz/CMakeLists.txt").read_text()
+    assert len(FUZZ) > 10
+    assert all(f"fuzz_target({name[5:]} " in build for name in FUZZ)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "want"),
+    [
+        ([], ALL),
+        (["claim_01"], ALL),
+        (["fuzz."], ALL),
+        (["fuzz.token"], ["fuzz.token"]),
+        (["fuzz.t*n"], ["fuzz.token"]),
+        (["claim_02"], []),
+        (["claim_01_every_prefix"], []),
+        (["unit."], []),
+    ],
+)
+def test_claim_01_a_pattern_finds_the_fuzz_targets_by_their_claim(
+    patterns: list[str], want: list[str]
+) -> None:
+    assert sorted(selected(FUZZ, patterns, CLAIM)) == want
+
+
+def test_without_another_name_only_the_own_counts() -> None:
+    assert selected(["unit.a.b"], ["claim_01"]) == []
+    assert selected(["unit.a.claim_01_b"], ["claim_01"]) == ["unit.a.claim_01_b"]
