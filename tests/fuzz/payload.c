@@ -170,6 +170,15 @@ static void check_issue(const Warded__V1__IssueRequest *request)
         fuzz_check_refusal(status, &err);
 }
 
+static void check_times(const Warded__V1__AuditFilter *filter)
+{
+    wd_error err = {.status = WD_OK};
+    wd_status status = wd_trail_check_filter(filter, &err);
+
+    if (status != WD_OK)
+        fuzz_check_refusal(status, &err);
+}
+
 /* What a handler looks at before it asks the store. */
 static void check_handler(const ProtobufCMessage *message)
 {
@@ -185,7 +194,7 @@ static void check_handler(const ProtobufCMessage *message)
     else if (message->descriptor == &warded__v1__revoke_request__descriptor)
         check_filter(revoke->filter);
     else if (message->descriptor == &warded__v1__query_request__descriptor)
-        (void)wd_trail_check_filter(query->filter, NULL);
+        check_times(query->filter);
 }
 
 /* The stage itself: who may, the payload, the service's planner, what is kept of it. */
