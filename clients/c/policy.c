@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "proto/c/limits.h"
+#include "proto/c/utf8.h"
 #include "proto/tls/spiffe.h"
 
 static const char *const words[] = {"adopt", "gate", "image", "pool"};
@@ -134,6 +135,8 @@ wd_status wd_policy_parse(const char *text, wd_policy *ret, wd_error *err)
     *ret = (wd_policy){.adopt = WD_ADOPT_OWN};
     if (text == NULL)
         return WD_OK;
+    if (!wd_utf8_valid((wd_span){(const uint8_t *)text, strlen(text)}, NULL))
+        return wd_fail(err, WD_INVALID_ARGUMENT, "not UTF-8 text");
     ret->text = strdup(text);
     if (ret->text == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for the policy");

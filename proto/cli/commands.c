@@ -229,10 +229,10 @@ static bool has_empty_word(const wd_cli *cli, int argc, char **argv)
     if (at == NULL)
         return false;
     (void)fprintf(stderr, "%s: ", cli->name);
-    (void)fprintf(stderr,
-                  at[0] == '-' ? "%.*s has an empty value"
-                               : "an empty word after \"%.*s\"",
-                  (int)length, at);
+    const bool is_option = at[0] == '-' && strcmp(at, "--") != 0;
+    (void)fprintf(
+        stderr, is_option ? "%.*s has an empty value" : "an empty word after \"%.*s\"",
+        (int)length, at);
     (void)fprintf(stderr, ": give it one, or leave it out\nTry '%s --help'.\n",
                   cli->name);
     return true;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients/c/endpoint.h"
 #include "store/tokctl/times.h"
 #include "store/tokctl/tokctl.h"
 
@@ -69,12 +70,22 @@ static const char **gate_place(wd_tokctl *ctl, int key)
     }
 }
 
+static void check_server(const char *value, const struct argp_state *state)
+{
+    wd_servers servers;
+    wd_error err;
+    if (wd_servers_parse(value, &servers, &err) != WD_OK)
+        argp_error(state, "--server: %s", err.msg);
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): argp's signature */
 static error_t parse_where(int key, char *value, struct argp_state *state)
 {
     wd_tokctl *ctl = state->input;
     const char **place = gate_place(ctl, key);
     if (place != NULL) {
+        if (key == OPTION_SERVER)
+            check_server(value, state);
         *place = value;
         ctl->gate_asked = true;
         return 0;

@@ -65,6 +65,7 @@ def test_too_large_is_refused_before_sending_and_names_the_limit(
         {"metadata": {"": "x"}},
         {"metadata": [("twice", "1"), ("twice", "2")]},
         {"metadata": {"nul": "a\0b"}},
+        {"metadata": {"half": "\udcff"}},
         {"metadata": {"large": "x" * 8193}},
         {"metadata": {f"k{n}": "" for n in range(65)}},
     ],

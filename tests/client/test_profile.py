@@ -97,6 +97,8 @@ REFUSED = [
     ("bad adopt", text("policy", "adopt all\n"), ["policy", "own, namespace or never"]),
     ("two adopts", text("policy", "adopt own\nadopt own\n"), ["policy", "more than"]),
     ("bad gate", text("policy", "gate box\n"), ["policy", "SPIFFE"]),
+    ("no text", text("policy", b"pool \xff\n"), ["policy", "UTF-8"]),
+    ("65 gates", text("server", "127.0.0.1:1\n" * 65), ["server", "more than 64"]),
     ("bad image", text("policy", "image latest\n"), ["policy", "sha256:"]),
 ]
 
@@ -280,3 +282,8 @@ def test_a_witness_that_cannot_be_kept_fails_no_call(
     state_home.write_text("not a folder")
     with warded.connect(profile_of(start())) as channel:
         v1.HealthStub(channel).Check(v1.HealthCheckRequest())
+
+
+def test_an_empty_profile_is_not_the_folder_that_we_are_in() -> None:
+    with pytest.raises(warded.RpcError, match="name a profile's folder"):
+        warded.connect("")

@@ -81,6 +81,19 @@ def test_an_empty_home_is_no_home(name: str, words: list[str]) -> None:
     assert f"{words[0].rstrip('=')} has an empty value" in done.stderr
 
 
+def test_an_empty_word_behind_the_options_is_named_as_one() -> None:
+    done = run(program("tokctl"), "--", "", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'an empty word after "--"' in done.stderr
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:99999", "[::", "a b", "127.0.0.1:0"])
+def test_a_server_that_is_no_address_is_a_usage_error(server: str) -> None:
+    done = run(program("tokctl"), "--server", server, "list", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("tokctl: --server: ")
+
+
 def test_an_empty_variable_is_as_good_as_none() -> None:
     names = ("WARDED_HOME", "WARDED_DB")
     empty = [f"{name}=" for name in names]

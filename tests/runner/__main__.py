@@ -25,7 +25,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     parser.add_argument("--list", action="store_true", help="print names, run nothing")
     parser.add_argument("--long", action="store_true", help="the long forms too")
-    return parser.parse_intermixed_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
+    if "" in options.patterns:  # a script's variable that was not set: not all tests
+        parser.error("an empty PATTERN: give it a part of a name, or leave it out")
+    return options
 
 
 def suites_for(

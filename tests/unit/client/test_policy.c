@@ -105,6 +105,16 @@ static void policy_is_refused_with_its_line(void **state)
     }
 }
 
+static void a_policy_that_is_no_text_is_refused(void **state)
+{
+    (void)state;
+    wd_policy policy;
+    wd_error err = {0};
+    assert_int_equal(wd_policy_parse("pool \xFF", &policy, &err), WD_INVALID_ARGUMENT);
+    assert_string_equal(err.msg, "not UTF-8 text");
+    assert_null(policy.text);
+}
+
 static void policy_of_256_lines_passes_and_of_257_not(void **state)
 {
     (void)state;
@@ -146,6 +156,7 @@ int main(void)
         cmocka_unit_test(many_stars_take_no_more_time_than_few),
         cmocka_unit_test(policy_is_read),
         cmocka_unit_test(policy_is_refused_with_its_line),
+        cmocka_unit_test(a_policy_that_is_no_text_is_refused),
         cmocka_unit_test(policy_of_256_lines_passes_and_of_257_not),
         cmocka_unit_test(lists_forbid_what_they_do_not_name),
     };

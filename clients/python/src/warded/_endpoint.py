@@ -11,6 +11,7 @@ _SCHEME = "tls+tcp://"
 _BRACKETED = re.compile(r"\[(?P<host>[0-9A-Fa-f:.%]+)\](?::(?P<port>\d+))?")
 _PLAIN = re.compile(r"(?P<host>[0-9A-Za-z._-]+)(?::(?P<port>\d+))?")
 _MAX_ASSERTED = 8
+_MAX_SERVERS = 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def parse_servers(text: str) -> tuple[Server, ...]:
 
     Raises ValueError: line number, what is wrong, what may stand there.
     """
-    servers = []
+    servers: list[Server] = []
     for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if not words:
@@ -54,6 +55,8 @@ def parse_servers(text: str) -> tuple[Server, ...]:
                 f"line {number}: {line.strip()!r}; a line is `HOST:PORT`, or "
                 "`ADDRESS as HOST:PORT` to dial the one and expect the other"
             )
+        if len(servers) == _MAX_SERVERS:
+            raise ValueError(f"more than {_MAX_SERVERS} gates")
         try:
             servers.append(Server(parse_endpoint(words[0]), parse_endpoint(words[-1])))
         except ValueError as error:

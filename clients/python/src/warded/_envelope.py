@@ -241,7 +241,10 @@ def read_metadata(metadata: Metadata) -> dict[str, str]:
         if not isinstance(value, str) or "\0" in value:
             raise invalid(f"metadata {key!r}: a value is text without NUL")
         found[key] = value
-    size = sum(len(key) + len(value.encode()) for key, value in found.items())
+    try:
+        size = sum(len(key) + len(value.encode()) for key, value in found.items())
+    except UnicodeEncodeError as error:
+        raise invalid(f"metadata: a value that is no UTF-8: {error}") from error
     if len(found) > _METADATA_ENTRIES or size > _METADATA_BYTES:
         raise invalid(
             f"metadata of {len(found)} entries and {size} bytes; at most "

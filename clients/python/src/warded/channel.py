@@ -14,6 +14,7 @@ from warded._refusals import bad_text, too_large
 from warded._texts import find_nul
 from warded._timeout import read_timeout_ms
 from warded._wire import FrameTooLargeError, check_size
+from warded.errors import profile_error
 from warded.profile import Profile, default_path
 
 
@@ -163,6 +164,8 @@ def connect(
         channel = warded.connect("build/try/profile/trainer")
         stub = ObservationStub(channel)
     """
+    if profile == "":  # which a path would take for the folder that we are in
+        raise profile_error("connect(''): name a profile's folder, or leave it out")
     folder = Path(profile) if profile is not None else default_path()
     checked = Profile(folder.absolute())
     checked.credentials()
