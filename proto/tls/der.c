@@ -143,6 +143,21 @@ static bool oid_ok(wd_span content)
     return content.size > 0 && length == 0;
 }
 
+/* Characters of `width` bytes each, big-endian. */
+static bool wide_ok(wd_span content, size_t width)
+{
+    if (content.size % width != 0)
+        return false;
+    for (size_t at = 0; at < content.size; at += width) {
+        uint32_t point = 0;
+        for (size_t i = 0; i < width; i++)
+            point = point << 8 | content.data[at + i];
+        if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+            return false;
+    }
+    return true;
+}
+
 static bool content_ok(uint8_t tag, wd_span content)
 {
     switch (tag) {
@@ -158,6 +173,10 @@ static bool content_ok(uint8_t tag, wd_span content)
         return oid_ok(content);
     case WD_DER_UTF8_STRING:
         return wd_utf8_valid(content, NULL);
+    case WD_DER_UNIVERSAL_STRING:
+        return wide_ok(content, 4);
+    case WD_DER_BMP_STRING:
+        return wide_ok(content, 2);
     default: /* sequences and sets have the bit of constructed elements */
         return tag != 0 && (tag | 0x20) != WD_DER_SEQUENCE &&
                (tag | 0x20) != WD_DER_SET;

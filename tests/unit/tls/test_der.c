@@ -30,6 +30,8 @@ static const der_case cases[] = {
     {"an object identifier", BYTES("\x06\x03\x55\x1d\x11"), true},
     {"an arc of 128 bits", BYTES("\x06\x14\x69" UUID "\x7f"), true},
     {"text", BYTES("\x0c\x03\xe2\x82\xac"), true},
+    {"text of two bytes a letter", BYTES("\x1e\x02\x20\xac"), true},
+    {"text of four bytes a letter", BYTES("\x1c\x04\x00\x10\xff\xff"), true},
     {"bytes of any kind", BYTES("\x04\x02\xff\x00"), true},
     {"a context's own", BYTES("\x86\x01\xff\xa0\x02\x05\x00"), true},
 
@@ -56,6 +58,10 @@ static const der_case cases[] = {
     {"an arc that does not end", BYTES("\x06\x02\x55\x81"), false},
     {"an arc of 129 bits", BYTES("\x06\x14\x69\x84" UUID), false},
     {"text that is none", BYTES("\x0c\x01\xff"), false},
+    {"half a letter of two bytes", BYTES("\x1e\x03\x20\xac\x20"), false},
+    {"half of a pair for a letter", BYTES("\x1e\x02\xd8\x00"), false},
+    {"three quarters of a letter", BYTES("\x1c\x03\x00\x00\x61"), false},
+    {"a letter beyond the last", BYTES("\x1c\x04\x00\x11\x00\x00"), false},
     {"text in pieces", BYTES("\x2c\x03\x0c\x01\x61"), false},
     {"a sequence that is primitive", BYTES("\x10\x00"), false},
 };
