@@ -49,6 +49,11 @@ static wd_status absolute(const char *path, char **ret_path, wd_error *err)
     if (length == 0 || length >= PATH_MAX / 2)
         return wd_fail(err, WD_INVALID_ARGUMENT,
                        "--home: the name of a folder, 1 to %d bytes", PATH_MAX / 2 - 1);
+    for (const char *at = path; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7F)
+            return wd_fail(err, WD_INVALID_ARGUMENT,
+                           "--home: a name with a control character in it, which no "
+                           "file of settings and no log can hold; name another");
     WD_AUTO(wd_text) *cwd = path[0] == '/' ? strdup("/") : getcwd(NULL, 0);
     WD_AUTO(wd_text) *joined = NULL;
     if (cwd != NULL)

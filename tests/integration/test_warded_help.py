@@ -125,3 +125,14 @@ def test_help_teaches_the_first_run(tmp_path: Path) -> None:
     for word in ("init", "profile", "check", "serve", "health", "observe:python_code"):
         assert word in text
     assert not re.search(r"^  gate", text, re.M)
+
+
+@pytest.mark.parametrize("name", ["h\n2", "h\x1b[31m", "h\x7f"])
+@pytest.mark.parametrize("verb", ["init", "check", "serve"])
+def test_a_home_with_a_control_character_in_its_name_is_refused(
+    verb: str, name: str, tmp_path: Path
+) -> None:
+    done = run(program("warded"), "--home", tmp_path / name, verb, check=False)
+    assert done.returncode not in (0, 1)
+    assert "--home: a name with a control character" in done.stderr
+    assert list(tmp_path.iterdir()) == []
