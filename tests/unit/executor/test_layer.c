@@ -59,17 +59,19 @@ static void claim_10_a_refusal_of_any_layer_gets_its_whole_cure_once(void **stat
     for (unsigned i = 0; i < WD_LAYER_COUNT; i++) {
         const char *name = wd_layer_name((wd_layer_id)i);
         const char *cure = wd_layer_cure((wd_layer_id)i);
+        const size_t name_size = strlen(name);
         for (size_t length = 0; length < WD_LAYER_CURE_BYTES; length += 7) {
             char text[WD_LAYER_CURE_BYTES];
-            (void)snprintf(text, sizeof(text), "%s: %*s", name != NULL ? name : "",
+            memcpy(text, name, name_size);
+            (void)snprintf(text + name_size, sizeof(text) - name_size, ": %*s",
                            (int)length, "x");
             wd_layer_add_cure(text, sizeof(text));
             char once[sizeof(text)];
             memcpy(once, text, sizeof(text));
             wd_layer_add_cure(text, sizeof(text));
             assert_string_equal(text, once);
-            assert_memory_equal(text, name, strlen(name));
-            assert_int_equal(text[strlen(name)], ':');
+            assert_memory_equal(text, name, name_size);
+            assert_int_equal(text[name_size], ':');
             const char *end = text + strlen(text) - strlen(cure);
             assert_string_equal(end, cure);
             assert_memory_equal(end - 2, "; ", 2);
