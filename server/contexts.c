@@ -18,6 +18,7 @@ struct wd_slot {
     uint64_t reply_bytes;    /* charged, until NNG has the reply */
     wd_principal *principal; /* whose; counted until its reply was taken */
     bool sending;
+    bool cut; /* its connection is being closed: NNG may lose what is sent on it */
 };
 
 struct wd_contexts {
@@ -56,14 +57,21 @@ static void vacate(wd_slot *slot)
     free_request(slot);
     wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
     slot->reply_bytes = 0;
+    slot->cut = false;
     wd_tls_account_free(WD_STEAL(slot->account));
     if (slot->principal != NULL)
         wd_principal_calls_remove(WD_STEAL(slot->principal));
     (void)atomic_fetch_sub(&slot->all->busy, 1);
 }
 
-void wd_slot_cut(wd_slot *slot)
+void wd_slot_cut(wd_slot *slot, const wd_peer *peer, const char *why)
 {
+    wd_rejects_note(slot->all->gate->rejects,
+                    &(wd_reject){.event = "conn",
+                                 .address = peer->address,
+                                 .reason = wd_reason_name(WD_REASON_QUOTA),
+                                 .detail = why});
+    slot->cut = true;
     (void)nng_pipe_close(nng_msg_get_pipe(slot->request));
 }
 
@@ -82,12 +90,7 @@ static void cut_off(wd_slot *slot, const wd_peer *peer)
     (void)snprintf(detail, sizeof(detail),
                    "contexts run short and %s leaves %u replies or more unread",
                    peer->identity.uri, WD_GATE_UNREAD);
-    wd_rejects_note(slot->all->gate->rejects,
-                    &(wd_reject){.event = "conn",
-                                 .address = peer->address,
-                                 .reason = wd_reason_name(WD_REASON_QUOTA),
-                                 .detail = detail});
-    wd_slot_cut(slot);
+    wd_slot_cut(slot, peer, detail);
 }
 
 /* From here what is in the slot costs its principal. */
@@ -189,7 +192,7 @@ void wd_slot_send(wd_slot *slot, wd_span reply)
     nng_msg *message = NULL;
 
     free_request(slot);
-    if (reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
+    if (slot->cut || reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
         vacate(slot);
         receive(slot);
         return;

@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +14,8 @@ import pytest
 from tests.client.fake_gate import FakeGate
 from tests.client.pki import GATE, OTHER_GATE, Authority, Leaf, make_profile
 from tests.conftest import NewHome
-from tests.support.ctl import CLEAN, Ctl
-from tests.support.gate import Home, program, remove
+from tests.support.ctl import CLEAN, Ctl, open_gate
+from tests.support.gate import program
 from tests.support.store import (
     CONFLICT,
     DENIED,
@@ -32,15 +31,8 @@ TRAINER = "uri:spiffe://warded.local/ns/default/owner/root/client/trainer"
 
 @pytest.fixture(scope="module")
 def stub() -> Iterator[StubGate]:
-    """A gate over a stub executor, with the profiles `boss` and `reader`."""
-    folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
-    folder.chmod(0o755)  # for the gate's account
-    home = Home.make(folder / "home")
-    home.profile("boss", "token:**", "observe:**", "audit:*")
-    home.profile("reader", "audit:read")
-    with StubGate(home) as running:
+    with open_gate() as running:
         yield running
-    remove(folder)
 
 
 @pytest.fixture

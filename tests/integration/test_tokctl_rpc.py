@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.ctl import Ctl
-from tests.support.gate import Home, program, remove
+from tests.support.ctl import Ctl, open_gate
+from tests.support.gate import program
 from tests.support.store import (
     DENIED,
     NOT_FOUND,
@@ -25,15 +24,8 @@ TRAINER = "uri:spiffe://warded.local/ns/default/owner/root/client/trainer"
 
 @pytest.fixture(scope="module")
 def stub() -> Iterator[StubGate]:
-    """A gate over a stub executor, with the profiles `boss` and `reader`."""
-    folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
-    folder.chmod(0o755)  # for the gate's account
-    home = Home.make(folder / "home")
-    home.profile("boss", "token:**", "observe:**", "audit:*")
-    home.profile("reader", "audit:read")
-    with StubGate(home) as running:
+    with open_gate() as running:
         yield running
-    remove(folder)
 
 
 @pytest.fixture

@@ -9,11 +9,15 @@ import pty
 import select
 import struct
 import subprocess
+import tempfile
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.gate import READY_S, Done, program
+from tests.support.gate import READY_S, Done, Home, program, remove
+from tests.support.stub_gate import StubGate
 
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("WARDED_")}
 
@@ -42,6 +46,20 @@ class Ctl:
     def json(self, *words: str, text: str = "") -> Any:
         """What it says in JSON."""
         return json.loads(self(*words, "-o", "json", text=text).stdout)
+
+
+@contextmanager
+def open_gate() -> Iterator[StubGate]:
+    """A gate over a stub executor, with the profiles `boss` (who may do all that tokctl
+    does) and `reader` (who may read the trail alone)."""
+    folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
+    folder.chmod(0o755)  # for the gate's account
+    home = Home.make(folder / "home")
+    home.profile("boss", "token:**", "observe:**", "audit:*")
+    home.profile("reader", "audit:read")
+    with StubGate(home) as running:
+        yield running
+    remove(folder)
 
 
 def on_terminal(
