@@ -18,7 +18,6 @@ struct wd_slot {
     uint64_t reply_bytes;    /* charged, until NNG has the reply */
     wd_principal *principal; /* whose; counted until its reply was taken */
     bool sending;
-    bool cut; /* its connection is being closed: NNG may lose what is sent on it */
 };
 
 struct wd_contexts {
@@ -57,22 +56,22 @@ static void vacate(wd_slot *slot)
     free_request(slot);
     wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
     slot->reply_bytes = 0;
-    slot->cut = false;
     wd_tls_account_free(WD_STEAL(slot->account));
     if (slot->principal != NULL)
         wd_principal_calls_remove(WD_STEAL(slot->principal));
     (void)atomic_fetch_sub(&slot->all->busy, 1);
 }
 
-void wd_slot_cut(wd_slot *slot, const wd_peer *peer, const char *why)
+/* The engine closes it, not nng_pipe_close: NNG 1.10 loses a message that is sent while
+ * another thread closes its pipe. */
+void wd_contexts_cut(wd_gate *gate, const wd_peer *peer, const char *why)
 {
-    wd_rejects_note(slot->all->gate->rejects,
-                    &(wd_reject){.event = "conn",
-                                 .address = peer->address,
-                                 .reason = wd_reason_name(WD_REASON_QUOTA),
-                                 .detail = why});
-    slot->cut = true;
-    (void)nng_pipe_close(nng_msg_get_pipe(slot->request));
+    if (wd_tls_account_cut(peer->account))
+        wd_rejects_note(gate->rejects,
+                        &(wd_reject){.event = "conn",
+                                     .address = peer->address,
+                                     .reason = wd_reason_name(WD_REASON_QUOTA),
+                                     .detail = why});
 }
 
 /* Its replies would hold the last contexts, which are for all. */
@@ -83,14 +82,14 @@ static bool starves_others(const wd_contexts *contexts, const wd_peer *peer)
            wd_tls_account_stuck(peer->account);
 }
 
-static void cut_off(wd_slot *slot, const wd_peer *peer)
+static void cut_off(wd_gate *gate, const wd_peer *peer)
 {
     char detail[WD_URI_BYTES + 128];
 
     (void)snprintf(detail, sizeof(detail),
                    "contexts run short and %s leaves %u replies or more unread",
                    peer->identity.uri, WD_GATE_UNREAD);
-    wd_slot_cut(slot, peer, detail);
+    wd_contexts_cut(gate, peer, detail);
 }
 
 /* From here what is in the slot costs its principal. */
@@ -115,7 +114,7 @@ static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
 }
 
 /* A call of the request in the slot, or NULL when there is no memory or its connection
- * is gone already, or goes now. */
+ * is gone already, or is cut off. */
 static wd_call *new_call(wd_slot *slot, uint64_t busy)
 {
     wd_peers *peers = slot->all->gate->peers;
@@ -126,8 +125,8 @@ static wd_call *new_call(wd_slot *slot, uint64_t busy)
     if (peer == NULL)
         return NULL;
     if (starves_others(slot->all, peer))
-        cut_off(slot, peer);
-    else
+        cut_off(slot->all->gate, peer);
+    if (!wd_tls_account_is_cut(peer->account))
         call = admit(slot, peer, busy);
     if (call == NULL)
         wd_peer_unref(peers, peer);
@@ -187,17 +186,30 @@ bool wd_slot_reserve(wd_slot *slot, size_t bytes)
     return true;
 }
 
+/* For NNG to free; NULL: no memory. By this name tests/support/known_leaks.c knows those
+ * that NNG loses. */
+static nng_msg *message_for_nng(wd_span reply)
+{
+    nng_msg *message = NULL;
+
+    if (nng_msg_alloc(&message, reply.size) != 0)
+        return NULL;
+    memcpy(nng_msg_body(message), reply.data, reply.size);
+    return message;
+}
+
 void wd_slot_send(wd_slot *slot, wd_span reply)
 {
     nng_msg *message = NULL;
 
     free_request(slot);
-    if (slot->cut || reply.size == 0 || nng_msg_alloc(&message, reply.size) != 0) {
+    if (reply.size > 0 && !wd_tls_account_is_cut(slot->account))
+        message = message_for_nng(reply);
+    if (message == NULL) {
         vacate(slot);
         receive(slot);
         return;
     }
-    memcpy(nng_msg_body(message), reply.data, reply.size);
     slot->sending = true;
     wd_principal_unread_add(slot->principal);
     nng_aio_set_msg(slot->aio, message);

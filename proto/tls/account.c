@@ -28,6 +28,7 @@ struct wd_tls_account {
     size_t refs;
     bool closed;
     atomic_bool stuck; /* written by the engine, without the lock */
+    atomic_bool cut;   /* by who receives the messages, likewise */
 };
 
 struct wd_tls_ledger {
@@ -291,8 +292,6 @@ void wd_tls_account_give_back(wd_tls_account *account, uint64_t bytes)
     unlock(account->ledger);
 }
 
-/* A connection may end between its last byte and this: then the bytes, given back
- * already, are charged again, whatever the budget says, for they are there. */
 void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck)
 {
     if (account != NULL)
@@ -304,6 +303,18 @@ bool wd_tls_account_stuck(const wd_tls_account *account)
     return account != NULL && atomic_load(&account->stuck);
 }
 
+bool wd_tls_account_cut(wd_tls_account *account)
+{
+    return account != NULL && !atomic_exchange(&account->cut, true);
+}
+
+bool wd_tls_account_is_cut(const wd_tls_account *account)
+{
+    return account != NULL && atomic_load(&account->cut);
+}
+
+/* A connection may end between its last byte and this: then the bytes, given back
+ * already, are charged again, whatever the budget says, for they are there. */
 void wd_tls_account_take(wd_tls_account *account, uint64_t bytes)
 {
     if (account == NULL)

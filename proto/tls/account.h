@@ -76,6 +76,12 @@ WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
 void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck); /* the engine's */
 bool wd_tls_account_stuck(const wd_tls_account *account);
 
+/* Have the engine close the connection, within a tick of its sweeper; what is read and
+ * written on it until then is for the caller to drop. The engine reports no cause: false
+ * when the connection was cut off before. */
+bool wd_tls_account_cut(wd_tls_account *account);
+bool wd_tls_account_is_cut(const wd_tls_account *account);
+
 /* A message with a body of `bytes` is the caller's now, be its connection gone or not. */
 void wd_tls_account_take(wd_tls_account *account, uint64_t bytes);
 

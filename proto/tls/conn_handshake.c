@@ -23,7 +23,7 @@ static int nng_error_of(wd_tls_cause cause)
     if (cause == WD_TLS_DISCONNECTED)
         return NNG_ECONNRESET;
     if (cause == WD_TLS_PROTOCOL || cause == WD_TLS_HALF_OPEN_LIMIT ||
-        cause == WD_TLS_RESOURCES || over_budget(cause))
+        cause == WD_TLS_RESOURCES || cause == WD_TLS_CUT_OFF || over_budget(cause))
         return NNG_ECONNABORTED;
     return NNG_EPEERAUTH;
 }
@@ -52,7 +52,8 @@ int wd_conn_fail(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t alert,
     bool during_handshake =
         c->phase < WD_CONN_OPEN ||
         (c->phase == WD_CONN_OPEN && !c->server && atomic_load(&c->bytes_read) == 0);
-    bool by_sweeper = atomic_load(&c->timed_out) != WD_TLS_NONE;
+    bool by_sweeper =
+        atomic_load(&c->timed_out) != WD_TLS_NONE && cause != WD_TLS_CUT_OFF;
 
     c->phase = WD_CONN_FAILED;
     c->error = nng_error_of(cause);

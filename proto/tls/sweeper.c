@@ -31,7 +31,7 @@ static int64_t stall_limit(const wd_tls_options *o)
     return crowded ? o->stall_ms / 10 : o->stall_ms;
 }
 
-/* Which limit has this connection passed? Under the lock. */
+/* Why this connection must end; NONE: it may go on. Under the lock. */
 static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
                             int64_t now_ms, int64_t stall_ms)
 {
@@ -43,6 +43,8 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
                                                             : WD_TLS_NONE;
     if (atomic_load(&c->bytes_read) < 8 && now_ms - c->link.since_ms >= o->greeting_ms)
         return WD_TLS_GREETING_TIMEOUT;
+    if (wd_tls_account_is_cut(c->account))
+        return WD_TLS_CUT_OFF;
     if (stalled_ms != 0 && now_ms - stalled_ms >= stall_ms)
         return WD_TLS_SEND_STALLED;
     if (frame_ms != 0 && now_ms - frame_ms >= o->frame_ms)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from tests.support.gate import FINDING, READY_S, GateError, Home, program
+from tests.support.gate import READY_S, GateError, Home, at_fault, program
 
 LOOK_S = 0.02
 
@@ -159,5 +159,5 @@ class StubGate:
         self._process.stdin.close()
         self._process.wait(READY_S)
         self._process = None
-        if FINDING.search(self.log):
+        if at_fault(self.log):
             raise GateError(f"a sanitizer found fault\n{self.log}")

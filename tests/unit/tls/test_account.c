@@ -227,6 +227,24 @@ static void a_stuck_connection_is_known_to_who_holds_its_account(void **state)
     assert_false(wd_tls_account_stuck(NULL));
 }
 
+static void a_connection_is_cut_off_once(void **state)
+{
+    WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(BUDGET);
+    wd_tls_account *account = wd_tls_account_open(ledger, "a");
+    wd_tls_account *other = wd_tls_account_open(ledger, "a");
+
+    (void)state;
+    assert_false(wd_tls_account_is_cut(account));
+    assert_true(wd_tls_account_cut(account));
+    assert_false(wd_tls_account_cut(account));
+    assert_true(wd_tls_account_is_cut(account));
+    assert_false(wd_tls_account_is_cut(other));
+    wd_tls_account_close(account);
+    wd_tls_account_close(other);
+    assert_false(wd_tls_account_cut(NULL));
+    assert_false(wd_tls_account_is_cut(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +257,7 @@ int main(void)
         cmocka_unit_test(replies_fill_their_budget_and_leave_that_of_requests),
         cmocka_unit_test(a_reply_that_is_not_charged_gives_nothing_back),
         cmocka_unit_test(a_stuck_connection_is_known_to_who_holds_its_account),
+        cmocka_unit_test(a_connection_is_cut_off_once),
         cmocka_unit_test(no_budget_asks_nothing),
         cmocka_unit_test(a_ledger_lives_as_long_as_its_last_account),
     };

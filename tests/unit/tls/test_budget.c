@@ -184,6 +184,30 @@ static void a_message_counts_until_its_owner_frees_it(void **state)
     stop(&f);
 }
 
+static void who_is_cut_off_is_closed_and_its_owner_hears_no_cause(void **state)
+{
+    fixture f;
+    raw_peer peer;
+    wd_tls_account *account;
+    nng_msg *msg;
+
+    (void)state;
+    start(&f, (wd_tls_options){0});
+    greet(&f, &peer);
+    announce(&peer, 100, 100);
+    msg = receive(&f);
+    account = wd_tls_pipe_account(f.gate.binding, nng_msg_get_pipe(msg));
+    nng_msg_free(msg);
+    assert_true(wd_tls_account_cut(account));
+    assert_false(wd_tls_account_cut(account)); /* the same connection: told once */
+    wd_tls_account_free(account);
+    assert_true(tcp_wait_closed(peer.net.fd, 5000) >= 0);
+    raw_close(&peer);
+    wait_charged(&f, 0);
+    assert_int_equal(log_rejects(&f.gate.log), 0);
+    stop(&f);
+}
+
 static void what_rep_drops_is_given_back(void **state)
 {
     uint8_t hops[8 + 40] = {0, 0, 0, 0, 0, 0, 0, 40};
@@ -284,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_nng_refuses_is_left_to_it),
         cmocka_unit_test(half_a_message_is_given_back_with_its_connection),
         cmocka_unit_test(a_message_counts_until_its_owner_frees_it),
+        cmocka_unit_test(who_is_cut_off_is_closed_and_its_owner_hears_no_cause),
         cmocka_unit_test(what_rep_drops_is_given_back),
         cmocka_unit_test(a_message_that_does_not_go_on_is_closed),
         cmocka_unit_test(part_of_a_length_is_a_message_too),
