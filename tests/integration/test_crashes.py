@@ -91,7 +91,7 @@ def test_claim_04_crashes_lose_nothing_leave_nothing_and_run_nothing_twice(
     home: Home, new_gate: NewGate, load: Load, marks: Marks, who: str
 ) -> None:
     scene = Scene(new_gate(home), UIDS)
-    before = scene.holdings()
+    before = scene.settled()
     for client in load:
         client.start()
     wait("every client is answered", lambda: all(c.calls or c.wrong for c in load))
@@ -107,7 +107,7 @@ def test_claim_04_crashes_lose_nothing_leave_nothing_and_run_nothing_twice(
     for client in load:
         client.end()
     assert not any(c.wrong for c in load), [c.wrong for c in load]
-    wait(f"{before} again: {scene.holdings()}", lambda: scene.holdings() == before, 15)
+    scene.wait_back_at(before, 15)
     scene.gate.stop()
     nothing_is_lost(home, load)
     nothing_ran_twice(load, marks.counts())
@@ -228,6 +228,7 @@ def test_claim_04_clients_that_die_in_a_call_leave_nothing_at_the_gate(
     victim = importlib.import_module(module).half_a_call
     dice = random.Random(4)
     wait("the gate has nothing to do", lambda: counts()[1] == 0)
+    scene.settled()
     before = counts()
     for _ in range(CLIENTS // AT_ONCE):
         crash(dice)

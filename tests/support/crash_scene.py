@@ -18,6 +18,7 @@ from tests.support.gate import Gate
 PATIENCE_S = 60.0
 DEATH_S = 5.0  # until nothing of a dead one's actions is left
 LOOK_S = 0.02
+STILL_S = 0.5
 CHILDREN = ("gate", "execd")
 EVENT = re.compile(r"event=child\.(start|ready) child=(\w+) pid=(\d+)")
 
@@ -35,6 +36,18 @@ def entries(folder: str) -> int:
     return len(list(Path(folder).iterdir()))
 
 
+def told(pids: list[int]) -> str:
+    """What there is to know of these processes."""
+    said = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            text = "".join(
+                Path(f"/proc/{pid}/{name}").read_text() for name in ("stat", "wchan")
+            )
+            said.append(text)
+    return "; ".join(said)
+
+
 class Scene:
     """What dies, and when."""
 
@@ -42,6 +55,7 @@ class Scene:
         self.gate = gate
         self._uids = uids
         self._dice = random.Random(4)
+        wait("both are up", lambda: all(self.events("ready", c) for c in CHILDREN))
 
     def events(self, kind: str, child: str) -> list[int]:
         """Pids of all starts of a child, or of all that became ready."""
@@ -75,11 +89,10 @@ class Scene:
             assert dead == [ends[c] for c in CHILDREN if c in dying], "both are here"
         # execd has said so before another gate is started; its own slots take longer.
         patience = 0 if dying == ["gate"] else DEATH_S
-        wait(
-            "the actions of the dead are dead",
-            lambda: not list(processes_of(self._uids, alive=True, before=ticks)),
-            patience,
-        )
+        end = time.monotonic() + patience
+        while left := list(processes_of(self._uids, alive=True, before=ticks)):
+            assert time.monotonic() < end, f"of the dead {dying} live: {told(left)}"
+            select.select([], [], [], LOOK_S)
 
     def holdings(self) -> dict[str, int]:
         """What is held of the machine while no call runs."""
@@ -101,6 +114,23 @@ class Scene:
             "cgroups": sum(1 for p in self.events("start", "execd") for _ in leaves(p)),
             "files of run": entries(f"{self.gate.home.path}/run"),
         }
+
+    def settled(self) -> dict[str, int]:
+        """The holdings, once they stay the same for a while."""
+        held, since = self.holdings(), time.monotonic()
+        while time.monotonic() - since < STILL_S:
+            select.select([], [], [], LOOK_S)
+            if (now := self.holdings()) != held:
+                held, since = now, time.monotonic()
+        return held
+
+    def wait_back_at(self, before: dict[str, int], seconds: float) -> None:
+        """Look until the holdings are those again."""
+        end = time.monotonic() + seconds
+        while (now := self.holdings()) != before:
+            other = {k: (n, now[k]) for k, n in before.items() if now[k] != n}
+            assert time.monotonic() < end, f"held before, and now: {other}"
+            select.select([], [], [], LOOK_S)
 
     def _processes(self) -> int:
         """Those that bear the home's name, as all of a gate do."""
