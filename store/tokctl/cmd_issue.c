@@ -177,22 +177,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static wd_status read_spans(arguments *args, wd_error *err)
 {
-    const struct {
-        const char *option, *text;
-        uint64_t *ret_ms;
-    } spans[] = {
+    const wd_span_option spans[] = {
         {"--ttl", args->ttl, &args->ask.ttl_ms},
         {"--idle", args->idle, &args->ask.idle_ms},
         {"--renewable", args->renewable, &args->ask.renewable_ms},
         {"--wrap", args->wrap, &args->ask.wrap_ttl_ms},
     };
     int64_t ms = 0;
-    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
-        if (spans[i].text == NULL)
-            continue;
-        WD_TRY(wd_span_parse(spans[i].option, spans[i].text, &ms, err));
-        *spans[i].ret_ms = (uint64_t)ms;
-    }
+    WD_TRY(wd_spans_parse(spans, sizeof(spans) / sizeof(spans[0]), err));
     if (args->not_before == NULL)
         return WD_OK;
     WD_TRY(wd_time_parse("--not-before", args->not_before,

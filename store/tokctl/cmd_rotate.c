@@ -93,21 +93,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static wd_status settle(arguments *args, wd_error *err)
 {
-    const struct {
-        const char *option, *text;
-        uint64_t *ret_ms;
-    } spans[] = {
+    const wd_span_option spans[] = {
         {"--overlap", args->overlap, &args->ask.overlap_ms},
         {"--ttl", args->ttl, &args->ask.ttl_ms},
         {"--wrap", args->wrap, &args->ask.wrap_ttl_ms},
     };
-    int64_t ms = 0;
-    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
-        if (spans[i].text == NULL)
-            continue;
-        WD_TRY(wd_span_parse(spans[i].option, spans[i].text, &ms, err));
-        *spans[i].ret_ms = (uint64_t)ms;
-    }
+    WD_TRY(wd_spans_parse(spans, sizeof(spans) / sizeof(spans[0]), err));
     if ((args->all_owner == NULL) != (args->out_dir == NULL))
         return wd_fail(err, WD_INVALID_ARGUMENT,
                        "--all-owner NAME and --out-dir DIR go together");

@@ -54,6 +54,19 @@ static bool read_time(const char *text, int64_t *ret_ms)
     return true;
 }
 
+wd_status wd_spans_parse(const wd_span_option *spans, size_t n, wd_error *err)
+{
+    int64_t ms = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].text == NULL)
+            continue;
+        WD_TRY(wd_span_parse(spans[i].option, spans[i].text, &ms, err));
+        *spans[i].ret_ms = (uint64_t)ms;
+    }
+    return WD_OK;
+}
+
 wd_status wd_time_parse(const char *option, const char *text, int64_t now_ms,
                         int64_t *ret_ms, wd_error *err)
 {

@@ -16,6 +16,17 @@
 WD_MUST_USE wd_status wd_span_parse(const char *option, const char *text,
                                     int64_t *ret_ms, wd_error *err);
 
+/* An option's span, and where its milliseconds go; text NULL: it was not given. */
+typedef struct wd_span_option {
+    const char *option, *text;
+    uint64_t *ret_ms;
+} wd_span_option;
+
+/* Those of `n` that were given.
+ * Errors: as wd_span_parse, of the first */
+WD_MUST_USE wd_status wd_spans_parse(const wd_span_option *spans, size_t n,
+                                     wd_error *err);
+
 /* "2026-11-30T02:00:00Z" or "2026-11-30 02:00:00"; or a span: so long before now, with
  * '+' in front so long after. Unix milliseconds.
  * Errors: INVALID_ARGUMENT, naming the option */
