@@ -90,8 +90,9 @@ static const char *culprit_of(const loader *l, const wd_rule_failure *failure)
             return NULL;
         const wd_cell *cell = of_tool ? wd_yaml_tool_cell(l->yaml, failure->index, i)
                                       : wd_yaml_cell(l->yaml, i);
-        if (cell->items != NULL && failure->index < cell->n_items)
-            return cell->items[failure->index];
+        size_t item = of_tool ? failure->item : failure->index;
+        if (cell->items != NULL && item < cell->n_items)
+            return cell->items[item];
         return cell->text;
     }
     return NULL;

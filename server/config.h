@@ -43,7 +43,8 @@ typedef enum wd_audit_level {
     WD_AUDIT_REQUEST, /* bounded payloads are kept too */
 } wd_audit_level;
 
-#define WD_TOOL_TAGS 32U /* most tags of one tool */
+#define WD_TOOL_TAGS      32U /* most tags of one tool */
+#define WD_TOOL_TAG_BYTES 64U /* longest of them */
 
 typedef enum wd_tool_kind {
     WD_TOOL_PYTHON_CODE,

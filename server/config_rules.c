@@ -1,5 +1,6 @@
 #include "server/config_rules.h"
 
+#include "proto/c/hostname.h"
 #include "proto/c/limits.h"
 #include "server/config_keys.h"
 #include "server/config_value.h"
@@ -20,19 +21,13 @@ static wd_status out_of_memory(wd_error *err)
 
 static bool is_host(const char *host, size_t length, bool brackets)
 {
-    if (length == 0 || length > 253)
+    char text[254] = "";
+    if (length == 0 || length >= sizeof(text))
         return false;
-    if (length == 1 && host[0] == '*' && !brackets)
-        return true;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)host[i];
-        bool ok = isalnum(c) || c == '.' || c == '-';
-        if (brackets)
-            ok = isxdigit(c) || c == ':' || c == '.';
-        if (!ok)
-            return false;
-    }
-    return true;
+    memcpy(text, host, length);
+    if (strchr(text, ':') != NULL)
+        return brackets && wd_hostname_ok(text);
+    return !brackets && (strcmp(text, "*") == 0 || wd_hostname_ok(text));
 }
 
 static bool parse_port(const char *text, uint16_t *ret_port)
@@ -94,6 +89,26 @@ static wd_status check_shares(wd_config *c, wd_rule_failure *f, wd_error *err)
                        "limits.frame_bytes, %" PRIu64
                        ": a principal's share of it would not hold its largest request",
                        c->limits.request_bytes, WD_SHARES, least);
+    return WD_OK;
+}
+
+/* --- audit ------------------------------------------------------------------------- */
+
+/* What stands in no name that is looked at would redact nothing (redact.c). */
+static wd_status check_redact(wd_config *c, wd_rule_failure *f, wd_error *err)
+{
+    f->key = "audit.redact";
+    for (size_t i = 0; i < c->audit.redact.n_items; i++) {
+        const char *name = c->audit.redact.items[i];
+        f->index = i;
+        for (const char *at = name; *at != '\0'; at++)
+            if (!isalnum((unsigned char)*at) && *at != '_' && *at != '-')
+                return wd_fail(err, WD_INVALID_ARGUMENT,
+                               "audit.redact: \"%.100s\" would redact nothing; "
+                               "allowed: what a name ends with, of letters, digits, _ "
+                               "and -",
+                               name);
+    }
     return WD_OK;
 }
 
@@ -292,6 +307,24 @@ static bool is_tool_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
+/* A longer tag would be cut in the marks that it makes (service/routing.c); what holds
+ * the end of a mark makes none. */
+static wd_status check_tags(const wd_tool_config *tool, size_t i, wd_rule_failure *f,
+                            wd_error *err)
+{
+    f->key = "tools[].tags";
+    for (size_t k = 0; k < tool->tags.n_items; k++) {
+        const char *tag = tool->tags.items[k];
+        f->item = k;
+        if (strlen(tag) > WD_TOOL_TAG_BYTES || strpbrk(tag, " <>`") != NULL)
+            return wd_fail(err, WD_INVALID_ARGUMENT,
+                           "tools[%zu].tags: \"%.100s\": no block has such a tag; "
+                           "allowed: 1 to %u bytes without blanks, <, > and `",
+                           i, tag, WD_TOOL_TAG_BYTES);
+    }
+    return WD_OK;
+}
+
 static wd_status check_tool(wd_config *c, size_t i, wd_rule_failure *f, wd_error *err)
 {
     wd_tool_config *tool = &c->tools[i];
@@ -311,6 +344,7 @@ static wd_status check_tool(wd_config *c, size_t i, wd_rule_failure *f, wd_error
     if (strcmp(tool->preset, "default") != 0)
         return wd_fail(err, WD_INVALID_ARGUMENT,
                        "tools[%zu].preset: \"%s\": allowed: default", i, tool->preset);
+    WD_TRY(check_tags(tool, i, f, err));
     for (size_t k = 0; k < N_LIMITS; k++)
         if (*limit_at(&tool->limits, k) == 0)
             *limit_at(&tool->limits, k) = *limit_at(&c->sandbox.defaults, k);
@@ -331,7 +365,7 @@ wd_status wd_config_apply_rules(wd_config *config, wd_rule_failure *ret_failure,
 {
     static wd_status (*const rules[])(wd_config *, wd_rule_failure *, wd_error *) = {
         apply_paths, /* first: later rules look at paths */
-        apply_listen, check_shares, apply_sandbox, apply_tools,
+        apply_listen, check_shares, check_redact, apply_sandbox, apply_tools,
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         *ret_failure = (wd_rule_failure){0};

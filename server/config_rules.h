@@ -9,7 +9,8 @@
 /* Which key a rule objects to, so that its line can be told. */
 typedef struct wd_rule_failure {
     const char *key; /* a name in the table; NULL when no key is to blame */
-    size_t index;    /* of the tool or the list's entry */
+    size_t index;    /* of the tool, or of the list's entry */
+    size_t item;     /* of the entry of a tool's list */
 } wd_rule_failure;
 
 /* Fill in what is derived (host and port, paths with places as defaults, slots, tools'

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/c/hostname.h"
+
 #define SCHEME "tls+tcp://"
 
 static bool host_char(char c)
@@ -135,6 +137,9 @@ static words split_words(char *line)
 static wd_status parse_one(const char *word, wd_endpoint *ret, wd_error *err)
 {
     WD_TRY(wd_endpoint_parse(word, strlen(word), ret, err));
+    if (!wd_hostname_ok(ret->host))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "\"%.100s\" is no host; write " WD_HOSTNAME_ALLOWED, word);
     if (ret->port == 0)
         ret->port = WD_ENDPOINT_PORT;
     return WD_OK;
@@ -146,8 +151,9 @@ static wd_status parse_line(const words *line, wd_servers *servers, wd_error *er
         return WD_OK;
     if (line->n != 1 && (line->n != 3 || strcmp(line->word[1], "as") != 0))
         return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "a line is `HOST:PORT`, or `ADDRESS as HOST:PORT` to dial the "
-                       "one and expect the other");
+                       "it begins with %.64s; a line is `HOST:PORT`, or `ADDRESS as "
+                       "HOST:PORT` to dial the one and expect the other",
+                       line->word[0]);
     if (servers->n == WD_SERVERS_COUNT)
         return wd_fail(err, WD_INVALID_ARGUMENT, "more than %u gates",
                        WD_SERVERS_COUNT);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "proto/c/limits.h"
+#include "proto/c/sha256.h"
 #include "proto/c/utf8.h"
+#include "proto/tls/identity.h"
 #include "proto/tls/spiffe.h"
 
 static const char *const words[] = {"adopt", "gate", "image", "pool"};
@@ -14,36 +16,90 @@ static const char *const adopts[] = {"own", "namespace", "never"};
 
 /* --- globs ---------------------------------------------------------------------------- */
 
-/* Which prefixes of the URI the glob's first part matches: reach[i] for i bytes. */
-static void step_star(bool *reach, const char *uri, size_t n, bool deep)
+/* What a glob is laid beside: a URI, or the form that gates' ids have. In a form a place
+ * may be for one of several characters. */
+enum {
+    PLACE_FIRST = 1, /* of a segment: a letter or a digit */
+    PLACE_MAYBE = 2, /* of a segment, if it is that long */
+    PLACES = 512,    /* that a form may have */
+};
+_Static_assert(5 * WD_SPIFFE_SEGMENT_BYTES + 64 < PLACES, "the longest form fits");
+
+static bool place_takes(char place, char c)
+{
+    bool first = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (place == PLACE_FIRST)
+        return first;
+    if (place == PLACE_MAYBE)
+        return first || c == '.' || c == '_' || c == '-';
+    return place == c;
+}
+
+/* Which beginnings of the places the glob's first part matches: reach[i] for i of them. */
+static void step_star(bool *reach, const char *places, size_t n, bool deep)
 {
     for (size_t i = 1; i <= n; i++)
-        if (reach[i - 1] && (deep || uri[i - 1] != '/'))
+        if (reach[i - 1] && (deep || places[i - 1] != '/'))
             reach[i] = true;
 }
 
-static void step_char(bool *reach, const char *uri, size_t n, char c)
+static void step_char(bool *reach, const char *places, size_t n, char c)
 {
     for (size_t i = n; i > 0; i--)
-        reach[i] = reach[i - 1] && uri[i - 1] == c;
+        reach[i] = reach[i - 1] && place_takes(places[i - 1], c);
     reach[0] = false;
+    for (size_t i = 1; i <= n; i++)
+        if (reach[i - 1] && places[i - 1] == PLACE_MAYBE)
+            reach[i] = true;
+}
+
+/* `reach` has n + 1 entries, all false. */
+static bool glob_meets(const char *glob, const char *places, size_t n, bool *reach)
+{
+    reach[0] = true;
+    for (const char *at = glob; *at != '\0';) {
+        size_t stars = strspn(at, "*");
+        if (stars > 0)
+            step_star(reach, places, n, stars > 1);
+        else
+            step_char(reach, places, n, *at);
+        at += stars > 0 ? stars : 1;
+    }
+    return reach[n];
 }
 
 bool wd_uri_glob(const char *glob, const char *uri)
 {
-    bool reach[WD_URI_BYTES + 1] = {true};
+    bool reach[WD_URI_BYTES + 1] = {false};
     size_t n = strnlen(uri, WD_URI_BYTES + 1);
-    if (n > WD_URI_BYTES)
-        return false;
-    for (const char *at = glob; *at != '\0';) {
-        size_t stars = strspn(at, "*");
-        if (stars > 0)
-            step_star(reach, uri, n, stars > 1);
-        else
-            step_char(reach, uri, n, *at);
-        at += stars > 0 ? stars : 1;
+    return n <= WD_URI_BYTES && glob_meets(glob, uri, n, reach);
+}
+
+/* A form as text, where '$' stands for a segment, into places; their number. */
+static size_t spread(const char *form, char ret_places[PLACES])
+{
+    size_t n = 0;
+    for (; *form != '\0'; form++) {
+        ret_places[n++] = *form == '$' ? PLACE_FIRST : *form;
+        for (size_t i = 2; *form == '$' && i < WD_SPIFFE_SEGMENT_BYTES; i++)
+            ret_places[n++] = PLACE_MAYBE;
     }
-    return reach[n];
+    return n;
+}
+
+bool wd_gate_glob_ok(const char *glob)
+{
+    static const char *const forms[] = {"spiffe://$/ns/$/owner/$/gate/$",
+                                        "spiffe://$/ns/$/owner/$/pool/$/gate/$"};
+    if (strnlen(glob, WD_URI_BYTES + 1) > WD_URI_BYTES)
+        return false;
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        char places[PLACES];
+        bool reach[PLACES + 1] = {false};
+        if (glob_meets(glob, places, spread(forms[i], places), reach))
+            return true;
+    }
+    return false;
 }
 
 /* --- reading the file ------------------------------------------------------------------ */
@@ -60,13 +116,45 @@ static bool find_word(const char *const *names, size_t n, const char *text,
     return false;
 }
 
-static bool is_gate(const char *value)
+static bool is_image(const char *value)
 {
-    wd_spiffe spiffe;
-    wd_error err;
-    return strchr(value, '*') != NULL ||
-           (wd_spiffe_parse(value, strlen(value), &spiffe, &err) == WD_OK &&
-            spiffe.kind == WD_SPIFFE_GATE);
+    static const char scheme[] = "sha256:";
+    const size_t size = sizeof(scheme) - 1;
+    return strncmp(value, scheme, size) == 0 &&
+           strspn(value + size, "0123456789abcdef") == WD_SHA256_HEX_BYTES - 1 &&
+           value[size + WD_SHA256_HEX_BYTES - 1] == '\0';
+}
+
+/* As the fact of a certificate can be (proto/tls/identity.h). */
+static bool is_pool(const char *value)
+{
+    size_t size = 0;
+    for (; value[size] != '\0'; size++)
+        if (value[size] <= ' ' || value[size] > '~')
+            return false;
+    return size < WD_FACT_BYTES;
+}
+
+/* A value that no gate can have would be a rule that never holds, or always forbids. */
+static wd_status check_value(wd_policy_word word, const char *value, wd_error *err)
+{
+    if (word == WD_POLICY_GATE && !wd_gate_glob_ok(value))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "gate %.200s: no gate's SPIFFE id is so; write "
+                       "spiffe://DOMAIN/ns/NS/owner/OWNER[/pool/POOL]/gate/ID in lower "
+                       "case, `*` for any part of a segment, `**` for anything",
+                       value);
+    if (word == WD_POLICY_IMAGE && !is_image(value))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "image %.100s: no image's digest is so; write sha256: and its "
+                       "64 hexadecimal digits in lower case",
+                       value);
+    if (word == WD_POLICY_POOL && !is_pool(value))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "pool %.100s: no pool is called so; write 1 to 512 printable "
+                       "ASCII characters",
+                       value);
+    return WD_OK;
 }
 
 static wd_status take_adopt(wd_policy *policy, const char *value, bool *adopted,
@@ -96,16 +184,12 @@ static wd_status take_line(wd_policy *policy, char *line, bool *adopted, wd_erro
     if (value == NULL || strtok_r(NULL, " \t\r", &rest) != NULL ||
         !find_word(words, COUNT(words), name, &word))
         return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "a line is `adopt own|namespace|never`, `gate GLOB`, `image "
-                       "sha256:HEX` or `pool NAME`");
+                       "it begins with %.64s; a line is `adopt own|namespace|never`, "
+                       "`gate GLOB`, `image sha256:HEX` or `pool NAME`",
+                       name);
     if (word == WD_POLICY_ADOPT)
         return take_adopt(policy, value, adopted, err);
-    if (word == WD_POLICY_GATE && !is_gate(value))
-        return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "%.200s is not a gate's SPIFFE id or a glob", value);
-    if (word == WD_POLICY_IMAGE && strncmp(value, "sha256:", 7) != 0)
-        return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "image %.100s; it starts with sha256:", value);
+    WD_TRY(check_value((wd_policy_word)word, value, err));
     if (policy->n == WD_POLICY_LINES)
         return wd_fail(err, WD_INVALID_ARGUMENT, "more than %u lines", WD_POLICY_LINES);
     policy->lines[policy->n].word = (wd_policy_word)word;

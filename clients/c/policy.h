@@ -58,4 +58,8 @@ bool wd_policy_values(const wd_policy *policy, wd_policy_word word, char *ret_te
 /* `*` stands for any part of one path segment, `**` for anything, slashes too. */
 bool wd_uri_glob(const char *glob, const char *uri);
 
+/* Whether there is a gate's SPIFFE id that the glob matches: else a line with it would
+ * be one that never holds. */
+bool wd_gate_glob_ok(const char *glob);
+
 #endif

@@ -1,5 +1,6 @@
 #include "proto/tls/deny.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,10 +61,41 @@ static wd_status add_row(wd_deny_list *list, bool serial, const char *text,
     return WD_OK;
 }
 
+/* A positive number of at most 20 bytes, as certificates have: else no peer has it. */
 static bool serial_ok(const char *text)
 {
-    return *text != '\0' && strspn(text, "0123456789abcdefABCDEF:") == strlen(text) &&
-           strspn(text, ":") != strlen(text);
+    size_t digits = 0;
+
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at != ':' && (digits > 0 || *at != '0'))
+            digits++;
+    return strspn(text, "0123456789abcdefABCDEF:") == strlen(text) && digits > 0 &&
+           digits < WD_SERIAL_CHARS;
+}
+
+/* Whether some SPIFFE id of ours begins so, in whole segments: else no peer does. */
+static bool prefix_ok(const char *text)
+{
+    static const char *const rests[] = {"",
+                                        "/ns/x/owner/x/gate/x",
+                                        "/x/owner/x/gate/x",
+                                        "/owner/x/gate/x",
+                                        "/x/gate/x",
+                                        "/gate/x",
+                                        "/x"};
+    size_t size = strlen(text);
+    bool open = text[size - 1] == '/'; /* something must follow */
+
+    size -= open ? 1 : 0;
+    for (size_t i = open ? 1 : 0; i < sizeof rests / sizeof rests[0]; i++) {
+        char whole[LINE_BYTES + 32];
+        wd_spiffe unused;
+        wd_error why;
+        int n = snprintf(whole, sizeof whole, "%.*s%s", (int)size, text, rests[i]);
+        if (wd_spiffe_parse(whole, (size_t)n, &unused, &why) == WD_OK)
+            return true;
+    }
+    return false;
 }
 
 /* One line without its comment and outer blanks. */
@@ -79,7 +111,7 @@ static wd_status take_row(wd_deny_list *list, char *line, unsigned number,
         line[--size] = '\0';
     if (size == 0)
         return WD_OK;
-    if (strncmp(line, "spiffe://", 9) == 0 && line[9] != '\0')
+    if (strncmp(line, "spiffe://", 9) == 0 && prefix_ok(line))
         return add_row(list, false, line, err);
     if (strncmp(line, "serial ", 7) == 0) {
         line += 7;
@@ -87,9 +119,13 @@ static wd_status take_row(wd_deny_list *list, char *line, unsigned number,
         if (serial_ok(line))
             return add_row(list, true, line, err);
     }
-    return wd_fail(err, WD_INVALID_ARGUMENT,
-                   "deny list, line %u: neither `serial <hex>` nor `spiffe://...`",
-                   number);
+    return wd_fail(
+        err, WD_INVALID_ARGUMENT,
+        "deny list, line %u: it would deny nobody: write `serial HEX`, a "
+        "certificate's number of 1 to 40 digits, or whole segments, in lower "
+        "case, that a SPIFFE id begins with: "
+        "spiffe://DOMAIN/ns/NS/owner/OWNER/client/NAME",
+        number);
 }
 
 /* Every line of `text` into the list. */

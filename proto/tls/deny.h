@@ -2,7 +2,7 @@
  *
  * A line each: `serial <hex>` or `spiffe://<prefix>`; '#' begins a comment. A prefix
  * matches whole segments: spiffe://d/ns/a denies spiffe://d/ns/a/owner/b/client/c, not
- * spiffe://d/ns/ab/...
+ * spiffe://d/ns/ab/... A line that could deny nobody is refused.
  *
  * Threads: any, after parsing.  Owns: its copies. */
 #ifndef WD_TLS_DENY_H

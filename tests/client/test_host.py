@@ -20,6 +20,9 @@ ProfileOf = Callable[[FakeGate], Path]
 Meet = Callable[..., tuple[FakeGate, Path]]
 
 
+IMAGE, OTHER_IMAGE = f"sha256:{'a1' * 32}", f"sha256:{'b2' * 32}"
+
+
 def call(profile: Path) -> Any:
     """One Health.Check by a channel of its own."""
     with warded.connect(profile) as channel:
@@ -81,12 +84,12 @@ REFUSED = [
     ("endpoint is no list", with_facts(endpoint="http://x/"), None, ["endpoint"]),
     ("never", Leaf(), "adopt never", ["gate", GATE]),
     ("never, another is named", Leaf(), f"gate {OTHER_GATE}", [OTHER_GATE]),
-    ("no image", Leaf(), "adopt own\nimage sha256:aa", ["image", "missing"]),
+    ("no image", Leaf(), f"adopt own\nimage {IMAGE}", ["image", "missing"]),
     (
         "image is another",
-        with_facts(image="sha256:bb"),
-        "adopt own\nimage sha256:aa",
-        ["sha256:aa", "sha256:bb"],
+        with_facts(image=OTHER_IMAGE),
+        f"adopt own\nimage {IMAGE}",
+        [IMAGE, OTHER_IMAGE],
     ),
     ("no pool", Leaf(), "adopt own\npool gpu", ["pool", "missing"]),
     ("a client's URI", Leaf(uris=(GATE.replace("/gate/", "/client/"),)), None, ["URI"]),
@@ -133,8 +136,8 @@ PASSES = [
     ("named", with_facts(creator="bob"), f"gate {GATE}"),
     ("named beside never", with_facts(creator="bob"), f"adopt never\ngate {GATE}"),
     ("by a glob", with_facts(creator="bob"), "gate spiffe://warded.test/**/gate/*"),
-    ("image and pool", with_facts(image="sha256:aa", pool="gpu"),
-     "adopt own\nimage sha256:aa\npool cpu\npool gpu"),
+    ("image and pool", with_facts(image=IMAGE, pool="gpu"),
+     f"adopt own\nimage {IMAGE}\npool cpu\npool gpu"),
     ("an unknown fact",
      dataclasses.replace(Leaf(), raw_facts=[(99, b"\x0c\x01?")]), None),
 ]  # fmt: skip

@@ -76,7 +76,8 @@ static void what_a_file_says_holds(void **state)
                            "    limits: {pids: 8}\n"
                            "  - name: old\n"
                            "    interpreter: /opt/venv/bin/python3\n"
-                           "    tags: [py2]\n"
+                           "    tags: [py2, t23456789012345678901234567890123456789012"
+                           "3456789012345678901234]\n"
                            "log: {format: json, level: debug}\n",
                            &c, &err),
                      WD_OK);

@@ -84,8 +84,10 @@ static void server_file_names_whom_to_dial_and_whom_to_expect(void **state)
 
 static void server_file_is_refused_with_its_line(void **state)
 {
-    static const char *const texts[] = {"",         "# nothing\n", "a b\n", "a as\n",
-                                        "a to b\n", "a as b c\n",  "a:0\n"};
+    static const char *const texts[] = {
+        "",        "# nothing\n", "a b\n", "a as\n",    "a to b\n",    "a as b c\n",
+        "a:0\n",   "a..b\n",      ".a\n",  "127.1:1\n", "1.2.3.256\n", "a.7\n",
+        "a as 7\n"};
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         wd_servers servers;

@@ -10,7 +10,11 @@
 
 #include "clients/c/policy.h"
 
-#define GATE "spiffe://d/ns/n/owner/o/gate/g"
+#define GATE  "spiffe://d/ns/n/owner/o/gate/g"
+#define IMAGE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define CAPITALS                                                                       \
+    "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"
+#define X62 "x1234567890123456789012345678901234567890123456789012345678901"
 
 static const struct {
     const char *glob, *uri;
@@ -42,6 +46,42 @@ static void globs_match_within_a_segment_or_across(void **state)
     }
 }
 
+static const struct {
+    const char *glob;
+    bool ok;
+} gate_globs[] = {
+    {GATE, true},
+    {"**", true},
+    {"spiffe://d/ns/*/owner/*/gate/*", true},
+    {"spiffe://d/ns/*/owner/*/pool/p/gate/*", true},
+    {"spiffe://*/ns/*/owner/*/*/*", true},
+    {"spiffe://*/ns/*/owner/*/*/*/*/*", true},
+    {"spiffe://**/gate/" X62 "y", true}, /* 63 */
+    {"*://**e/g", true},
+    {"spiffe://d**", true},
+    {"", false},
+    {"*", false},
+    {"box*", false},
+    {"spiffe://D/**", false},
+    {"spiffe://d/*", false},
+    {"spiffe://d/ns/*/owner/*/client/*", false},
+    {"spiffe://d/ns/*/owner/*/gate/*/", false},
+    {"spiffe://d/ns/*/owner/*/gate/.*", false},
+    {"spiffe://**/gate/" X62 "yz", false}, /* 64 */
+    {"spiffe://**/gate/a b*", false},
+    {"https://**", false},
+    {"spiffe://d/ns/*/owner/*/*/*/*", false},
+};
+
+static void a_glob_that_matches_no_gate_is_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(gate_globs) / sizeof(gate_globs[0]); i++) {
+        print_message("%s\n", gate_globs[i].glob);
+        assert_int_equal(wd_gate_glob_ok(gate_globs[i].glob), gate_globs[i].ok);
+    }
+}
+
 static void many_stars_take_no_more_time_than_few(void **state)
 {
     (void)state;
@@ -69,7 +109,7 @@ static const struct {
     {"adopt never", WD_ADOPT_NEVER, 0},
     {"gate " GATE "\n", WD_ADOPT_NEVER, 1},
     {"gate **\nadopt own\n", WD_ADOPT_OWN, 1},
-    {"image sha256:aa\npool gpu\n", WD_ADOPT_OWN, 2},
+    {"image " IMAGE "\npool gpu\n", WD_ADOPT_OWN, 2},
 };
 
 static void policy_is_read(void **state)
@@ -88,11 +128,21 @@ static void policy_is_read(void **state)
 static void policy_is_refused_with_its_line(void **state)
 {
     static const char *const bad[] = {
-        "\nadopt",           "\nadopt all",
-        "\nadopt own never", "\nadopt own\nadopt own",
-        "\ngate x",          "\ngate spiffe://d/ns/n/owner/o/client/c",
-        "\nimage aa",        "\ntrust me",
+        "\nadopt",
+        "\nadopt all",
+        "\nadopt own never",
+        "\nadopt own\nadopt own",
+        "\ngate x",
+        "\ngate spiffe://d/ns/n/owner/o/client/c",
+        "\nimage aa",
+        "\ntrust me",
         "\npool a b",
+        "\nimage sha256:",
+        "\nimage sha256:aa",
+        "\nimage " IMAGE "0", /* 65 */
+        ("\nimage " CAPITALS),
+        "\npool caf\xc3\xa9",
+        "\ngate spiffe://d/ns/n/owner/o/client/*",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -153,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(globs_match_within_a_segment_or_across),
+        cmocka_unit_test(a_glob_that_matches_no_gate_is_known),
         cmocka_unit_test(many_stars_take_no_more_time_than_few),
         cmocka_unit_test(policy_is_read),
         cmocka_unit_test(policy_is_refused_with_its_line),

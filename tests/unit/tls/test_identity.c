@@ -281,8 +281,14 @@ static void the_deny_list_knows_serials_and_prefixes(void **state)
         {"spiffe://d/ns/a/owner/b/client/c\n", true},
         {"spiffe://d/ns/a/owner/b/client/", true},
         {"spiffe://d/ns/a/owner/b/client/cc", false},
-        {"spiffe://d/ns/a/owner/b/clien", false},
         {"spiffe://d/ns", true},
+        {"spiffe://d", true},
+        {"spiffe://d/ns/a/owner", true},
+        {"spiffe://d/ns/a/owner/b/client", true},
+        {"spiffe://d/ns/a/owner/b/pool/p", false},
+        {"spiffe://d/ns/a/owner/b/pool/p/gate/", false},
+        {"serial 1111222233334444555566667777888899990000", false}, /* 40 digits */
+        {"serial 00001111222233334444555566667777888899990000", false},
     };
 
     (void)state;
@@ -293,8 +299,23 @@ static void the_deny_list_knows_serials_and_prefixes(void **state)
 
 static void a_deny_list_with_a_bad_line_names_it(void **state)
 {
-    static const char *const bad[] = {"a\n", "\nserial\n", "\nserial x", "\nspiffe://",
-                                      "\nserial ::"};
+    static const char *const bad[] = {
+        "a\n",
+        "\nserial\n",
+        "\nserial x",
+        "\nspiffe://",
+        "\nserial ::",
+        "\nserial 0:00",
+        "\nserial 11112222333344445555666677778888999900001", /* 41 digits */
+        "\nspiffe://D/ns/a",
+        "\nspiffe://d/ns/a/owner/b/client/c/",
+        "\nspiffe://d//ns/a",
+        "\nspiffe://d/owner/b",
+        "\nspiffe://d/ns/a/owner/b/clien",
+        "\nspiffe://d/ns/a*",
+        "\nspiffe://d/ns/a/owner/b/gate/g/x",
+        "\nspiffe://d/ns/a/owner/b c",
+    };
     wd_deny_list *list = NULL;
     wd_error err;
 

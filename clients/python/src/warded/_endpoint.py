@@ -10,6 +10,10 @@ DEFAULT_PORT = 7443
 _SCHEME = "tls+tcp://"
 _BRACKETED = re.compile(r"\[(?P<host>[0-9A-Fa-f:.%]+)\](?::(?P<port>\d+))?")
 _PLAIN = re.compile(r"(?P<host>[0-9A-Za-z._-]+)(?::(?P<port>\d+))?")
+_HOSTS = (
+    "write an IPv4 address of four numbers, an IPv6 address, or a name of labels of 1 "
+    "to 63 characters, 253 in all, that does not end in a number"
+)
 _MAX_ASSERTED = 8
 _MAX_SERVERS = 64
 
@@ -58,12 +62,26 @@ def parse_servers(text: str) -> tuple[Server, ...]:
         if len(servers) == _MAX_SERVERS:
             raise ValueError(f"more than {_MAX_SERVERS} gates")
         try:
-            servers.append(Server(parse_endpoint(words[0]), parse_endpoint(words[-1])))
+            servers.append(Server(_parse_host(words[0]), _parse_host(words[-1])))
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
     if not servers:
         raise ValueError("it names no gate; write a line `HOST:PORT`")
     return tuple(servers)
+
+
+def _parse_host(word: str) -> Endpoint:
+    """An endpoint that there can be.
+
+    What ends in a number is an IPv4 address or nothing, though resolvers guess: 127.1
+    is 127.0.0.1.
+    """
+    endpoint = parse_endpoint(word)
+    labels = endpoint.host.split(".")
+    is_address = ":" in endpoint.host or _is_ipv4(endpoint.host)
+    if not is_address and (not all(labels) or labels[-1].isdigit()):
+        raise ValueError(f"{word!r} is no host; {_HOSTS}")
+    return endpoint
 
 
 def asserts(fact: str, endpoint: Endpoint) -> bool:
@@ -92,6 +110,14 @@ def _split(text: str) -> tuple[str, int | None]:
     return _normal(match["host"]), None if port is None else int(port)
 
 
+def _is_ipv4(host: str) -> bool:
+    try:
+        ipaddress.IPv4Address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def _normal(host: str) -> str:
     try:
         return str(ipaddress.ip_address(host))
@@ -100,5 +126,5 @@ def _normal(host: str) -> str:
     if ":" in host:
         raise ValueError(f"{host!r} is not an IPv6 address")
     if len(host) > 253 or max(map(len, host.split("."))) > 63:
-        raise ValueError(f"{host[:40]!r}... is longer than a name can be (RFC 1035)")
+        raise ValueError(f"{host[:40]!r}... is no host; {_HOSTS}")
     return host.lower().removesuffix(".")

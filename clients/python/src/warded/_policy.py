@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from warded._spiffe import glob_matches, parse_gate
+from warded._spiffe import gate_glob_ok, glob_matches, parse_gate
 
 
 class Adopt(enum.Enum):
@@ -67,9 +69,28 @@ def _choose_adopt(lines: list[str], gates_named: bool) -> Adopt:
 
 
 def _check_value(number: int, word: str, value: str) -> None:
-    if word == "adopt" and value not in {a.value for a in Adopt}:
-        raise ValueError(f"line {number}: adopt {value}; it is own, namespace or never")
-    if word == "gate" and "*" not in value and parse_gate(value) is None:
-        raise ValueError(f"line {number}: {value} is not a gate's SPIFFE id or a glob")
-    if word == "image" and not value.startswith("sha256:"):
-        raise ValueError(f"line {number}: image {value}; it starts with sha256:")
+    """A value that no gate can have would be a rule that never holds."""
+    cure = _CURES[word]
+    if not _FITS[word](value):
+        raise ValueError(f"line {number}: {word} {value}{cure}")
+
+
+def _is_gate(value: str) -> bool:
+    return parse_gate(value) is not None or ("*" in value and gate_glob_ok(value))
+
+
+_FITS: dict[str, Callable[[str], object]] = {
+    "adopt": {adopt.value for adopt in Adopt}.__contains__,
+    "gate": _is_gate,
+    "image": re.compile(r"sha256:[0-9a-f]{64}").fullmatch,
+    "pool": re.compile(r"[!-~]{1,512}").fullmatch,  # as the fact of a certificate
+}
+_CURES = {
+    "adopt": "; it is own, namespace or never",
+    "gate": ": no gate's SPIFFE id is so; write "
+    "spiffe://DOMAIN/ns/NS/owner/OWNER[/pool/POOL]/gate/ID in lower case, `*` for any "
+    "part of a segment, `**` for anything",
+    "image": ": no image's digest is so; write sha256: and its 64 hexadecimal digits "
+    "in lower case",
+    "pool": ": no pool is called so; write 1 to 512 printable ASCII characters",
+}
