@@ -21,6 +21,10 @@
 
 /* --- credentials ------------------------------------------------------------------------- */
 
+#define CURE_PAIR                                                                      \
+    "; put the gate's certificate and its own key there, in PEM, the key not "         \
+    "encrypted: `warded init` makes both in a new place"
+
 wd_status wd_gate_load_credentials(const wd_config *config, wd_tls_credentials **ret,
                                    wd_error *err)
 {
@@ -36,6 +40,9 @@ wd_status wd_gate_load_credentials(const wd_config *config, wd_tls_credentials *
         .key = config->identity.key,
         .deny_list = deny,
         .tls12 = config->listen.tls12,
+        .cure_ca = "; put the certificates of the clients' CA there, in PEM",
+        .cure_cert = CURE_PAIR,
+        .cure_pair = CURE_PAIR,
     };
     WD_TRY(wd_tls_credentials_load(&files, &credentials, err));
     WD_TRY(wd_tls_credentials_check(credentials, true, err));

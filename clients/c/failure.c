@@ -139,6 +139,6 @@ const char *wd_failure_cure(const wd_failure *failure)
         if ((uint32_t)cures[i].reason == failure->reason)
             return cures[i].cure;
     if (failure->phase == WD_PHASE_PROFILE)
-        return "make a profile: warded profile new NAME --scope ... --out DIR";
+        return "mend the file that the message names, as it says";
     return failure->code == 0 ? "nothing: it succeeded" : "see the message";
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "proto/c/cleanup.h"
+#include "proto/tls/credentials.h"
 
 static wd_stamp stamp_of(const struct stat *st)
 {
@@ -40,20 +41,32 @@ bool wd_stamp_equal(const wd_stamp *a, const wd_stamp *b)
            a->device == b->device;
 }
 
+/* As the Python client says it (_files.py). */
+static const char *cure_of(const char *path, int error)
+{
+    struct stat st;
+    if (error == EACCES || error == EPERM)
+        return "check its owner and its mode";
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return "this symbolic link leads to no file: point it at one or remove it";
+    return error == ENOENT ? WD_HOW_TO_MAKE : "put a regular file there";
+}
+
 static wd_status refuse_open(const char *path, int error, wd_failure *why)
 {
+    wd_status status = WD_INVALID_ARGUMENT;
     if (error == EACCES || error == EPERM)
-        return wd_failure_plain(why, WD_PHASE_PROFILE, WD_PERMISSION_DENIED,
-                                "%.300s: %s; check its owner and its mode", path,
-                                strerrordesc_np(error));
-    if (error == ENOENT && wd_file_absent(path))
-        return wd_failure_plain(why, WD_PHASE_PROFILE, WD_NOT_FOUND,
-                                "%.300s: %s; make a profile with `warded profile new "
-                                "NAME --scope ... --out DIR`",
-                                path, strerrordesc_np(error));
+        status = WD_PERMISSION_DENIED;
+    else if (error == ENOENT && wd_file_absent(path))
+        status = WD_NOT_FOUND;
+    return wd_failure_plain(why, WD_PHASE_PROFILE, status, "%.300s: %s; %s", path,
+                            strerrordesc_np(error), cure_of(path, error));
+}
+
+static wd_status refuse_kind(const char *path, wd_failure *why)
+{
     return wd_failure_plain(why, WD_PHASE_PROFILE, WD_INVALID_ARGUMENT,
-                            "%.300s: %s; it must be a regular file, or a link to one",
-                            path, strerrordesc_np(error));
+                            "%.300s: no regular file; %s", path, cure_of(path, EINVAL));
 }
 
 static wd_status open_file(const char *path, FILE **ret, wd_failure *why)
@@ -63,8 +76,7 @@ static wd_status open_file(const char *path, FILE **ret, wd_failure *why)
     if (fd < 0 || fstat(fd, &st) != 0)
         return refuse_open(path, errno, why);
     if (!S_ISREG(st.st_mode))
-        return wd_failure_plain(why, WD_PHASE_PROFILE, WD_INVALID_ARGUMENT,
-                                "%.300s is no regular file; put one there", path);
+        return refuse_kind(path, why);
     *ret = fdopen(fd, "r");
     if (*ret == NULL)
         return refuse_open(path, errno, why);
@@ -86,10 +98,30 @@ wd_status wd_text_file_read(const char *path, char **ret, wd_failure *why)
     text[size] = '\0';
     if (size > WD_PROFILE_FILE_BYTES || strlen(text) != size)
         return wd_failure_plain(why, WD_PHASE_PROFILE, WD_INVALID_ARGUMENT,
-                                "%.300s: not a text of at most %u bytes", path,
-                                WD_PROFILE_FILE_BYTES);
+                                "%.300s: not a text of at most %u bytes; put the "
+                                "right file there",
+                                path, WD_PROFILE_FILE_BYTES);
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
         memmove(text, text + 3, size - 2);
     *ret = realloc(WD_STEAL(text), size + 1); /* shrinks: stays where it is */
     return WD_OK;
+}
+
+wd_status wd_secret_look(const char *path, wd_failure *why)
+{
+    struct stat st;
+    wd_error err = {0};
+    if (stat(path, &st) != 0)
+        return refuse_open(path, errno, why);
+    if (!S_ISREG(st.st_mode))
+        return refuse_kind(path, why);
+    if (wd_secret_file_check(path, &err) != WD_OK)
+        return wd_failure_from(why, WD_PHASE_PROFILE, NULL, &err);
+    return WD_OK;
+}
+
+wd_status wd_secret_text_read(const char *path, char **ret, wd_failure *why)
+{
+    WD_TRY(wd_secret_look(path, why));
+    return wd_text_file_read(path, ret, why);
 }

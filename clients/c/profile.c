@@ -10,6 +10,7 @@
 
 #include "clients/c/files.h"
 #include "proto/c/sha256.h"
+#include "proto/tls/pem_file.h"
 
 /* The files, in the order of path[]. The token is watched by itself. */
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_POLICY, FILE_SERVER, FILE_TOKEN, N_FILES };
@@ -180,21 +181,39 @@ static wd_status read_policy(const wd_profile *profile, wd_policy *ret, wd_failu
     return WD_OK;
 }
 
-static wd_status load_pair(const wd_profile *profile, wd_credentials *ret,
+static wd_status make_pair(const wd_tls_pem *texts, wd_credentials *ret,
                            wd_failure *why)
 {
     wd_error err = {0};
-    const wd_tls_files files = {.ca = profile->path[FILE_CA],
-                                .cert = profile->path[FILE_CERT],
-                                .key = profile->path[FILE_KEY]};
-    if (wd_tls_credentials_load(&files, &ret->tls, &err) != WD_OK)
+    if (wd_tls_credentials_make(texts, &ret->tls, &err) != WD_OK)
         return wd_failure_from(why, WD_PHASE_PROFILE, NULL, &err);
     ret->mine = wd_tls_credentials_identity(ret->tls)->parsed;
     if (ret->mine.kind != WD_SPIFFE_CLIENT)
-        return wd_failure_plain(why, WD_PHASE_PROFILE, WD_INVALID_ARGUMENT,
-                                "%.300s: its URI is not a client's SPIFFE id",
-                                files.cert);
+        return wd_failure_plain(
+            why, WD_PHASE_PROFILE, WD_INVALID_ARGUMENT,
+            "%.300s: its URI is not a client's SPIFFE id; " WD_HOW_TO_MAKE,
+            texts->names->cert);
     return WD_OK;
+}
+
+static wd_status load_pair(const wd_profile *profile, wd_credentials *ret,
+                           wd_failure *why)
+{
+    const wd_tls_files files = {.ca = profile->path[FILE_CA],
+                                .cert = profile->path[FILE_CERT],
+                                .key = profile->path[FILE_KEY],
+                                .cure_ca = "; copy the gate's ca.pem",
+                                .cure_cert = "; " WD_HOW_TO_MAKE,
+                                .cure_pair = "; they must be one pair, in PEM, the key "
+                                             "not encrypted; " WD_HOW_TO_MAKE};
+    WD_AUTO(wd_text) *ca = NULL;
+    WD_AUTO(wd_text) *cert = NULL;
+    WD_AUTO(wd_secret_text) *key = NULL;
+    WD_TRY(wd_text_file_read(files.cert, &cert, why));
+    WD_TRY(wd_text_file_read(files.ca, &ca, why));
+    WD_TRY(wd_secret_text_read(files.key, &key, why));
+    const wd_tls_pem texts = {.ca = ca, .cert = cert, .key = key, .names = &files};
+    return make_pair(&texts, ret, why);
 }
 
 static wd_status read_trust(const wd_profile *profile, char ret[WD_TRUST_CHARS],
@@ -319,17 +338,17 @@ static wd_status read_token(wd_profile *profile, const wd_stamp *stamp, wd_failu
         return WD_OK;
     return wd_failure_make(
         why, WD_PHASE_AUTH, empty ? WD_REASON_TOKEN_MISSING : WD_REASON_TOKEN_MALFORMED,
-        "%.300s %s; not sent", path, empty ? "is empty" : "holds no whole token");
+        "%.300s %s; write one there with `tokctl issue` or `warded profile new`; not "
+        "sent",
+        path, empty ? "is empty" : "holds no whole token");
 }
 
 wd_status wd_profile_token(wd_profile *profile, wd_token_text *ret, wd_failure *why)
 {
     const char *path = profile->path[FILE_TOKEN];
     const wd_stamp stamp = wd_stamp_of(path);
-    wd_error err = {0};
-    if (wd_secret_file_check(path, &err) != WD_OK)
-        return wd_failure_from(why, WD_PHASE_PROFILE, NULL, &err);
     wd_status status = WD_OK;
+    WD_TRY(wd_secret_look(path, why));
     pthread_mutex_lock(&profile->lock);
     if (profile->token.chars[0] == '\0' ||
         !wd_stamp_equal(&stamp, &profile->token_stamp))

@@ -63,23 +63,28 @@ bool wd_tls_credentials_deny(const wd_tls_credentials *credentials,
     return wd_deny_list_has(credentials->deny, peer);
 }
 
-static wd_status fail_parse(wd_error *err, const char *what, int code)
+static const char *or_none(const char *cure)
+{
+    return cure != NULL ? cure : "";
+}
+
+static wd_status fail_parse(wd_error *err, const char *what, const char *cure, int code)
 {
     char text[128];
 
     if (code > 0)
         return wd_fail(err, WD_INVALID_ARGUMENT,
-                       "%s: %d of its certificates cannot be "
-                       "read",
-                       what, code);
+                       "%s: %d of its certificates cannot be read%s", what, code,
+                       or_none(cure));
     mbedtls_strerror(code, text, sizeof text);
-    return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no PEM that can be read: %s", what,
-                   text);
+    return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no PEM that can be read: %s%s",
+                   what, text, or_none(cure));
 }
 
-static wd_status fail_named(wd_error *err, const char *what, const wd_error *why)
+static wd_status fail_named(wd_error *err, const char *what, const char *cure,
+                            const wd_error *why)
 {
-    return wd_fail(err, why->status, "%s: %s", what, why->msg);
+    return wd_fail(err, why->status, "%s: %s%s", what, why->msg, or_none(cure));
 }
 
 /* `names`: what each of the texts is called when it can't be read. */
@@ -90,26 +95,26 @@ static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
         mbedtls_x509_crt_parse(&c->ca, (const uint8_t *)pem->ca, strlen(pem->ca) + 1);
 
     if (rv != 0)
-        return fail_parse(err, names->ca, rv);
+        return fail_parse(err, names->ca, names->cure_ca, rv);
     rv = mbedtls_x509_crt_parse(&c->own, (const uint8_t *)pem->cert,
                                 strlen(pem->cert) + 1);
     if (rv != 0)
-        return fail_parse(err, names->cert, rv);
+        return fail_parse(err, names->cert, names->cure_cert, rv);
     rv =
         mbedtls_pk_parse_key(&c->key, (const uint8_t *)pem->key, strlen(pem->key) + 1,
                              NULL, 0, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
     if (rv != 0)
-        return fail_parse(err, names->key, rv);
+        return fail_parse(err, names->key, names->cure_pair, rv);
     if (mbedtls_pk_check_pair(&c->own.pk, &c->key, mbedtls_psa_get_random,
                               MBEDTLS_PSA_RANDOM_STATE) != 0)
-        return wd_fail(err, WD_INVALID_ARGUMENT, "%s and %s do not belong together",
-                       names->key, names->cert);
+        return wd_fail(err, WD_INVALID_ARGUMENT, "%s and %s do not belong together%s",
+                       names->key, names->cert, or_none(names->cure_pair));
     wd_error why = {0};
     if (wd_identity_read((wd_span){c->own.raw.p, c->own.raw.len}, &c->identity, &why) !=
         WD_OK)
-        return fail_named(err, names->cert, &why);
+        return fail_named(err, names->cert, names->cure_cert, &why);
     if (wd_deny_list_parse(pem->deny_list, &c->deny, &why) != WD_OK)
-        return fail_named(err, names->deny_list, &why);
+        return fail_named(err, names->deny_list, NULL, &why);
     return WD_OK;
 }
 
@@ -178,9 +183,14 @@ static wd_tls_credentials *new_credentials(void)
     return c;
 }
 
-static wd_status make(const wd_tls_pem *pem, const wd_tls_files *names,
-                      wd_tls_credentials **ret, wd_error *err)
+wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **ret,
+                                  wd_error *err)
 {
+    static const wd_tls_files plain = {.ca = "the CA file",
+                                       .cert = "the certificate",
+                                       .key = "the key",
+                                       .deny_list = "the deny list"};
+    const wd_tls_files *names = pem->names != NULL ? pem->names : &plain;
     WD_AUTO(wd_tls_credentials) *c = new_credentials();
 
     if (c == NULL)
@@ -193,17 +203,6 @@ static wd_status make(const wd_tls_pem *pem, const wd_tls_files *names,
     WD_TRY(configure(c, &c->as_client, MBEDTLS_SSL_IS_CLIENT, pem->tls12, err));
     *ret = WD_STEAL(c);
     return WD_OK;
-}
-
-wd_status wd_tls_credentials_make(const wd_tls_pem *pem, wd_tls_credentials **ret,
-                                  wd_error *err)
-{
-    static const wd_tls_files names = {.ca = "the CA file",
-                                       .cert = "the certificate",
-                                       .key = "the key",
-                                       .deny_list = "the deny list"};
-
-    return make(pem, &names, ret, err);
 }
 
 static wd_status read_credential(const char *path, char **ret, wd_error *err)
@@ -235,8 +234,8 @@ wd_status wd_tls_credentials_load(const wd_tls_files *files, wd_tls_credentials 
     WD_TRY(wd_secret_file_check(files->key, err));
     if (files->deny_list != NULL)
         WD_TRY(wd_pem_file_read(files->deny_list, &deny_list, err));
-    pem = (wd_tls_pem){ca, cert, key, deny_list, files->tls12};
-    return make(&pem, files, ret, err);
+    pem = (wd_tls_pem){ca, cert, key, deny_list, files->tls12, files};
+    return wd_tls_credentials_make(&pem, ret, err);
 }
 
 wd_status wd_tls_credentials_check(const wd_tls_credentials *credentials, bool server,

@@ -23,6 +23,8 @@ typedef struct wd_tls_files {
     const char *key;       /* PEM; unreadable for others, see below */
     const char *deny_list; /* deny.h; NULL: none */
     bool tls12;            /* allow TLS 1.2 as well as 1.3 */
+    /* How a refusal of what is in them ends; NULL: it does not say what to do. */
+    const char *cure_ca, *cure_cert, *cure_pair;
 } wd_tls_files;
 
 /* The same from memory; each text ends in a NUL. */
@@ -30,6 +32,7 @@ typedef struct wd_tls_pem {
     const char *ca, *cert, *key;
     const char *deny_list; /* text, NULL: none */
     bool tls12;
+    const wd_tls_files *names; /* what refusals call them; NULL: "the key" and so on */
 } wd_tls_pem;
 
 /* One reference is the caller's.

@@ -125,8 +125,8 @@ wd_status wd_secret_file_check(const char *path, wd_error *err)
     if ((st.st_mode & 0007) != 0 || (st.st_mode & 0020) != 0 ||
         ((st.st_mode & 0070) != 0 && st.st_uid != 0))
         return wd_fail(err, WD_PERMISSION_DENIED,
-                       "%s holds a secret and has mode %04o: chmod 0600 it (group may "
-                       "read it only when root owns it)",
-                       path, (unsigned)(st.st_mode & 07777));
+                       "%s: mode %04o lets others at a secret (a group may read it "
+                       "where root owns it); chmod 600 %s",
+                       path, (unsigned)(st.st_mode & 07777), path);
     return WD_OK;
 }

@@ -64,7 +64,7 @@ def client_certificate(home: Path) -> None:
 BROKEN = [
     (remove_key, ["key.pem", "warded init"]),
     (open_key, ["key.pem", "chmod"]),
-    (foreign_key, ["key"]),
+    (foreign_key, ["do not belong together", "not encrypted: `warded init` makes"]),
     (client_certificate, ["not for servers"]),
 ]
 

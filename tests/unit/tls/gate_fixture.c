@@ -119,6 +119,11 @@ static void gate_listen(gate_fixture *g)
     nng_tls_config_free(config);
 }
 
+wd_tls_pem gate_pem(const gate_fixture *g, const char *deny)
+{
+    return (wd_tls_pem){wd_ca_pem(g->ca), g->own.cert, g->own.key, deny, false, NULL};
+}
+
 void gate_start(gate_fixture *g, wd_tls_options options, const char *deny)
 {
     wd_tls_pem pem;
@@ -128,7 +133,7 @@ void gate_start(gate_fixture *g, wd_tls_options options, const char *deny)
     log_open(&g->log);
     g->ca = test_ca("Test CA");
     good_issue(g->ca, TEST_GATE, &g->own);
-    pem = (wd_tls_pem){wd_ca_pem(g->ca), g->own.cert, g->own.key, deny, false};
+    pem = gate_pem(g, deny);
     OK(wd_tls_register(&err), err);
     OK(wd_tls_credentials_make(&pem, &g->credentials, &err), err);
     options.on_reject = log_on_reject;
@@ -156,7 +161,7 @@ wd_tls_credentials *client_credentials(const wd_ca *ca, const char *uri)
     wd_error err;
 
     good_issue(ca, uri, &pair);
-    pem = (wd_tls_pem){wd_ca_pem(ca), pair.cert, pair.key, NULL, false};
+    pem = (wd_tls_pem){wd_ca_pem(ca), pair.cert, pair.key, NULL, false, NULL};
     OK(wd_tls_credentials_make(&pem, &credentials, &err), err);
     wd_pem_pair_done(&pair);
     return credentials;

@@ -46,7 +46,10 @@ typedef struct gate_fixture {
     event_log log;
 } gate_fixture;
 
-/* `options`' callbacks and arg are set here. `deny` as in deny.h, NULL: nobody. */
+/* Its credentials, with a deny list as in deny.h, NULL: nobody. Borrowed from it. */
+wd_tls_pem gate_pem(const gate_fixture *g, const char *deny);
+
+/* `options`' callbacks and arg are set here. `deny` as above. */
 void gate_start(gate_fixture *g, wd_tls_options options, const char *deny);
 void gate_stop(gate_fixture *g);
 

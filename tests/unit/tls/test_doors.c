@@ -149,7 +149,8 @@ static void denied_names_are_refused(void **state)
 
 static void allow_tls_12(gate_fixture *g)
 {
-    const wd_tls_pem pem = {wd_ca_pem(g->ca), g->own.cert, g->own.key, NULL, true};
+    const wd_tls_pem pem = {
+        wd_ca_pem(g->ca), g->own.cert, g->own.key, NULL, true, NULL};
     wd_tls_credentials *credentials = NULL;
     wd_error err;
 

@@ -232,8 +232,7 @@ static void a_refused_client_hears_why(void **state)
 
     (void)state;
     pair_start(&f, (wd_tls_options){0});
-    pem = (wd_tls_pem){wd_ca_pem(f.gate.ca), f.gate.own.cert, f.gate.own.key,
-                       "spiffe://test.example", false};
+    pem = gate_pem(&f.gate, "spiffe://test.example");
     OK(wd_tls_credentials_make(&pem, &denying, &err), err);
     wd_tls_binding_swap(f.gate.binding, denying);
     wd_tls_credentials_free(denying);
@@ -281,8 +280,7 @@ static void the_deny_list_counts_for_calls_too(void **state)
 
     (void)state;
     pair_start(&f, (wd_tls_options){0});
-    pem = (wd_tls_pem){wd_ca_pem(f.gate.ca), f.gate.own.cert, f.gate.own.key,
-                       "spiffe://test.example/ns/default", false};
+    pem = gate_pem(&f.gate, "spiffe://test.example/ns/default");
     assert_false(
         wd_tls_denied(f.gate.binding, wd_tls_credentials_identity(f.credentials)));
     OK(wd_tls_credentials_make(&pem, &denying, &err), err);
@@ -371,7 +369,7 @@ static void expired_credentials_are_found_before_the_start(void **state)
 
     (void)state;
     odd_issue(ca, &old, &pair);
-    pem = (wd_tls_pem){wd_ca_pem(ca), pair.cert, pair.key, NULL, false};
+    pem = (wd_tls_pem){wd_ca_pem(ca), pair.cert, pair.key, NULL, false, NULL};
     OK(wd_tls_credentials_make(&pem, &credentials, &err), err);
     REFUSED(wd_tls_credentials_check(credentials, false, &err), WD_FAILED_PRECONDITION);
     assert_non_null(strstr(err.msg, "expired"));

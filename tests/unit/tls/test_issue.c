@@ -165,8 +165,9 @@ static void claim_04_a_key_readable_by_others_is_refused(void **state)
 static void claim_04_missing_credentials_are_named(void **state)
 {
     folder *f = *state;
-    wd_tls_files files = {at(f, 0, "ca.pem"), at(f, 1, "cert.pem"), at(f, 2, "key.pem"),
-                          NULL, false};
+    wd_tls_files files = {.ca = at(f, 0, "ca.pem"),
+                          .cert = at(f, 1, "cert.pem"),
+                          .key = at(f, 2, "key.pem")};
     wd_tls_credentials *credentials = NULL;
     wd_error err;
 
@@ -189,7 +190,7 @@ static void spoil_and_load(folder *f, const wd_ca *ca, size_t i)
 {
     const char *const path[] = {at(f, 0, "ca.pem"), at(f, 1, "cert.pem"),
                                 at(f, 2, "key.pem")};
-    const wd_tls_files files = {path[0], path[1], path[2], NULL, false};
+    const wd_tls_files files = {.ca = path[0], .cert = path[1], .key = path[2]};
     wd_tls_credentials *credentials = NULL;
     wd_leaf_spec spec = client_spec();
     wd_error err;

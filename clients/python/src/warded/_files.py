@@ -53,7 +53,7 @@ def read_file(path: str, most: int) -> bytes:
 def stat_secret(path: str) -> os.stat_result:
     """The stat of a secret that nobody but its owner may read or write.
 
-    Group bits pass when root owns the file: Kubernetes mounts Secrets so (0440).
+    A group may read it where root owns it: Kubernetes mounts Secrets so (0440).
     Raises ProfileError.
     """
     try:
@@ -63,9 +63,10 @@ def stat_secret(path: str) -> os.stat_result:
     if not stat_module.S_ISREG(s.st_mode):
         refuse_file(path, OSError(errno.EINVAL, "no regular file"))
     mode = s.st_mode & 0o777
-    if mode & 0o007 or (mode & 0o070 and s.st_uid != 0):
+    if mode & 0o027 or (mode & 0o070 and s.st_uid != 0):
         raise profile_error(
-            f"{path}: mode {mode:04o} lets others at a secret; chmod 600 {path}"
+            f"{path}: mode {mode:04o} lets others at a secret (a group may read it "
+            f"where root owns it); chmod 600 {path}"
         )
     return s
 

@@ -116,7 +116,10 @@ class Profile:
         except OSError as error:
             refuse_file(str(path), error)
         if len(data) > _MAX_FILE_BYTES:
-            raise profile_error(f"{path}: larger than {_MAX_FILE_BYTES} bytes")
+            raise profile_error(
+                f"{path}: not a text of at most {_MAX_FILE_BYTES} bytes; put the right "
+                "file there"
+            )
         return data
 
     def _text(self, name: str) -> str:
