@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "proto/tls/sign.h"
-#include "server/log.h"
+#include "server/repeats.h"
 #include "store/archive.h"
 
 _Static_assert(WD_SIGNATURE_BYTES <= WD_CHECKPOINT_SIGNATURE, "a signature fits");
@@ -14,21 +14,27 @@ struct wd_audit_keeper {
     wd_checkpointer *checkpointer;
     wd_tls_credentials *credentials; /* a count */
     char key_id[WD_KEY_ID_BYTES];
-    char *certificate; /* owned */
+    char *certificate;          /* owned */
+    wd_repeats bad_checkpoints; /* the checkpointer's thread's */
+    wd_repeats bad_passes;      /* the archive's */
 };
 
 /* --- called from their threads ------------------------------------------------------------ */
 
-static void archive_failed(void *arg, const wd_error *err)
+static void archive_passed(void *arg, const wd_error *err)
 {
-    (void)arg;
-    wd_log(WD_LOG_ERROR, "audit.archive_failed", WD_KV("why", err->msg));
+    if (err != NULL)
+        wd_repeats_log(arg, "audit.archive_failed", NULL, err->msg);
+    else
+        wd_repeats_log_over(arg, "audit.archive_works");
 }
 
-static void checkpoint_failed(void *arg, const wd_error *err)
+static void checkpoint_passed(void *arg, const wd_error *err)
 {
-    (void)arg;
-    wd_log(WD_LOG_ERROR, "audit.checkpoint_failed", WD_KV("why", err->msg));
+    if (err != NULL)
+        wd_repeats_log(arg, "audit.checkpoint_failed", NULL, err->msg);
+    else
+        wd_repeats_log_over(arg, "audit.checkpoint_works");
 }
 
 static wd_status sign(void *arg, wd_span text, uint8_t *ret_signature, size_t *ret_size,
@@ -50,7 +56,8 @@ static wd_status start_checkpointer(wd_audit_keeper *keeper, wd_gate *gate,
                    .certificate = keeper->certificate,
                    .sign = sign,
                    .arg = keeper->credentials},
-        .failed = checkpoint_failed,
+        .passed = checkpoint_passed,
+        .arg = &keeper->bad_checkpoints,
     };
 
     return wd_checkpointer_start(&options, &keeper->checkpointer, err);
@@ -63,7 +70,8 @@ static wd_status start_archive(wd_audit_keeper *keeper, wd_gate *gate, wd_error 
         .writer = gate->writer,
         .segment_bytes = gate->config->audit.segment_bytes,
         .segment_ms = (int64_t)gate->config->audit.segment_ms,
-        .failed = archive_failed,
+        .passed = archive_passed,
+        .arg = &keeper->bad_passes,
     };
 
     return wd_archive_start(&options, &keeper->archive, err);

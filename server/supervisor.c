@@ -4,6 +4,7 @@
 #include "server/ctl.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/repeats.h"
 #include "server/run_lock.h"
 #include "server/signals.h"
 
@@ -28,11 +29,12 @@ typedef struct supervisor {
     int lock;
     int signals;
     int ctl;
-    bool linked;        /* the gate has the other end of execd's job socket */
-    bool outstanding;   /* execd has a job socket and has not said 'K' of it */
-    int64_t dead_by_ms; /* 'K' is due; INT64_MAX: not waited for */
-    int64_t link_at_ms; /* not before: who lost its link may be about to end */
-    bool announced;     /* both were ready once */
+    bool linked;         /* the gate has the other end of execd's job socket */
+    bool outstanding;    /* execd has a job socket and has not said 'K' of it */
+    int64_t dead_by_ms;  /* 'K' is due; INT64_MAX: not waited for */
+    int64_t link_at_ms;  /* not before: who lost its link may be about to end */
+    wd_repeats nonsense; /* messages of children that mean nothing */
+    bool announced;      /* both were ready once */
     bool stopping;
     int refused; /* the first start was: the exit status; 0: not */
     char refusal[WD_CONTROL_TEXT_BYTES + 32];
@@ -200,7 +202,7 @@ static void on_message(supervisor *s, wd_child *child, const wd_control_message 
     }
     if (m->fd >= 0)
         (void)close(m->fd);
-    wd_log(WD_LOG_WARN, "child.nonsense", WD_KV("child", child->program->name));
+    wd_repeats_log(&s->nonsense, "child.nonsense", child->program->name, "its kind");
 }
 
 static void read_control(supervisor *s, wd_child *child)
@@ -214,8 +216,8 @@ static void read_control(supervisor *s, wd_child *child)
         if (status == WD_OK)
             on_message(s, child, &m);
         else
-            wd_log(WD_LOG_WARN, "child.nonsense", WD_KV("child", child->program->name),
-                   WD_KV("error", err.msg));
+            wd_repeats_log(&s->nonsense, "child.nonsense", child->program->name,
+                           err.msg);
     }
 }
 

@@ -48,9 +48,9 @@ static void *work(void *arg)
         wd_error err = {0};
         wd_status status = wd_archivist_pass(archive->archivist, &err);
         ms = status == WD_OK ? pass_ms : pass_ms * REST_AFTER;
-        if (status != WD_OK && status != WD_CANCELLED &&
-            archive->options.failed != NULL)
-            archive->options.failed(archive->options.arg, &err);
+        if (status != WD_CANCELLED && archive->options.passed != NULL)
+            archive->options.passed(archive->options.arg,
+                                    status != WD_OK ? &err : NULL);
     }
     return NULL;
 }

@@ -29,8 +29,8 @@ typedef struct wd_archive_options {
     int64_t pass_ms; /* between two passes of the thread; 0: WD_ARCHIVE_PASS_MS */
     const atomic_bool *stop; /* give up what takes long; NULL: never */
 
-    /* What failed in a pass of the thread: for the log. It is tried again. */
-    void (*failed)(void *arg, const wd_error *err);
+    /* How a pass of the thread fared: for the log. NULL: well; else it tries again. */
+    void (*passed)(void *arg, const wd_error *err);
     void *arg;
 } wd_archive_options;
 

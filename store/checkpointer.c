@@ -77,8 +77,8 @@ static void write_file(const wd_store *store, const char *text)
         return;
     (void)unlink(fresh);
     fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-        return;
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size || fdatasync(fd) != 0)
+        return; /* a power cut must not leave an empty one, which no start takes */
     if (geteuid() == 0 && stat(store->place.dir, &st) == 0 &&
         fchown(fd, st.st_uid, st.st_gid) != 0)
         return;
@@ -101,15 +101,17 @@ static wd_status sign(wd_checkpointer *c, const wd_head *head, wd_error *err)
     return WD_OK;
 }
 
-/* `rows` new ones at least, or a second gone with any. */
-static wd_status sign_if(wd_checkpointer *c, uint64_t rows, wd_error *err)
+/* `rows` new ones at least, or a second gone with any. *ret_tried: was it time to? */
+static wd_status sign_if(wd_checkpointer *c, uint64_t rows, bool *ret_tried,
+                         wd_error *err)
 {
     wd_status status = WD_OK;
     (void)pthread_mutex_lock(&c->turn);
     wd_head head = wd_audit_head(c->options.store);
     int64_t now = wd_clock_mono_ms(wd_clock_system());
     uint64_t fresh = head.seq - c->last_seq;
-    if (fresh > 0 && (fresh >= rows || now - c->last_ms >= WD_CHECKPOINT_MS)) {
+    *ret_tried = fresh > 0 && (fresh >= rows || now - c->last_ms >= WD_CHECKPOINT_MS);
+    if (*ret_tried) {
         status = sign(c, &head, err);
         c->last_ms = now;
         if (status == WD_OK)
@@ -121,7 +123,8 @@ static wd_status sign_if(wd_checkpointer *c, uint64_t rows, wd_error *err)
 
 wd_status wd_checkpointer_now(wd_checkpointer *checkpointer, wd_error *err)
 {
-    return sign_if(checkpointer, 1, err);
+    bool tried = false;
+    return sign_if(checkpointer, 1, &tried, err);
 }
 
 /* --- the thread ------------------------------------------------------------------- */
@@ -148,10 +151,11 @@ static void *work(void *arg)
     int ms = LOOK_MS;
     while (rest(c, ms)) {
         wd_error err = {0};
-        wd_status status = sign_if(c, WD_CHECKPOINT_ROWS, &err);
+        bool tried = false;
+        wd_status status = sign_if(c, WD_CHECKPOINT_ROWS, &tried, &err);
         ms = status == WD_OK ? LOOK_MS : WD_CHECKPOINT_MS;
-        if (status != WD_OK && c->options.failed != NULL)
-            c->options.failed(c->options.arg, &err);
+        if (tried && c->options.passed != NULL)
+            c->options.passed(c->options.arg, status != WD_OK ? &err : NULL);
     }
     return NULL;
 }
@@ -207,6 +211,7 @@ wd_status wd_checkpointer_start(const wd_checkpointer_options *options,
 void wd_checkpointer_stop(wd_checkpointer *checkpointer)
 {
     wd_error ignored;
+    bool tried = false;
     if (checkpointer == NULL)
         return;
     (void)pthread_mutex_lock(&checkpointer->lock);
@@ -215,7 +220,7 @@ void wd_checkpointer_stop(wd_checkpointer *checkpointer)
     (void)pthread_mutex_unlock(&checkpointer->lock);
     if (checkpointer->has_thread) {
         (void)pthread_join(checkpointer->thread, NULL);
-        (void)sign_if(checkpointer, 1, &ignored);
+        (void)sign_if(checkpointer, 1, &tried, &ignored);
     }
     (void)pthread_cond_destroy(&checkpointer->news);
     (void)pthread_mutex_destroy(&checkpointer->turn);

@@ -21,7 +21,8 @@ typedef struct wd_checkpointer_options {
     wd_store *store;
     wd_writer *writer; /* NULL: the store is the caller's own; then `now` alone works */
     wd_signer signer;  /* copied; what it points to is borrowed */
-    void (*failed)(void *arg, const wd_error *err); /* tried again in a second */
+    /* How the thread fared: for the log. NULL: well; else it tries again in a second. */
+    void (*passed)(void *arg, const wd_error *err);
     void *arg;
 } wd_checkpointer_options;
 

@@ -16,6 +16,7 @@
 #include "server/executor/probe.h"
 #include "server/executor/queue.h"
 #include "server/executor/run.h"
+#include "server/repeats.h"
 
 /* What runs in a place. */
 typedef enum wd_place_state {
@@ -55,6 +56,7 @@ typedef struct wd_execd {
     bool was_ready;   /* 'R' was sent */
     wd_error refused; /* a canary could not be started before that; WD_OK: none */
     bool available;   /* every slot holds */
+    wd_repeats distrusted, unstarted, failed; /* what the log need not say each time */
     bool stopping;
 } wd_execd;
 

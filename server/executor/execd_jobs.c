@@ -183,12 +183,13 @@ static void start_job(wd_execd *execd, wd_place *place, wd_job *job)
     wd_error error;
     place->started_ns = wd_clock_mono_ns(wd_clock_system());
     if (wd_run_start(&place->run, execd->kit, place->index, &action, &error) != WD_OK) {
-        wd_log(WD_LOG_ERROR, "slot.start", WD_KV("error", error.msg));
+        wd_repeats_log(&execd->unstarted, "slot.start", NULL, error.msg);
         wd_execd_say_not_run(execd, job, OUTCOME(FAILED), error.msg);
         wd_job_free(job);
         place->due_ms = 0; /* can it still be trusted? */
         return;
     }
+    wd_repeats_log_over(&execd->unstarted, "slot.starts");
     place->state = WD_PLACE_JOB;
     place->job = job;
     place->forgotten = false;
@@ -249,7 +250,8 @@ static wd_status finish_canary(wd_execd *execd, wd_place *place,
     (void)snprintf(execd->layers[WD_LAYER_CANARY].detail,
                    sizeof(execd->layers[WD_LAYER_CANARY].detail), "held in %u slots",
                    execd->n_places);
-    wd_log(WD_LOG_INFO, "execd.holds", WD_KN("slots", execd->n_places));
+    wd_log(WD_LOG_INFO, "execd.holds", WD_KN("slots", execd->n_places),
+           WD_KN("distrusted", wd_repeats_over(&execd->distrusted)));
     wd_execd_say_ready(execd);
     return WD_OK;
 }
@@ -257,9 +259,10 @@ static wd_status finish_canary(wd_execd *execd, wd_place *place,
 static void finish_job(wd_execd *execd, wd_place *place, const wd_run_result *result)
 {
     if (result->outcome == OUTCOME(FAILED)) {
-        wd_log(WD_LOG_ERROR, "slot.failed", WD_KN("slot", place->index),
-               WD_KV("error", result->failure));
+        wd_repeats_log(&execd->failed, "slot.failed", NULL, result->failure);
         place->due_ms = 0;
+    } else {
+        wd_repeats_log_over(&execd->failed, "slot.works");
     }
     if (!place->forgotten && place->suspect)
         wd_execd_say_not_run(execd, place->job, OUTCOME(FAILED),
@@ -313,7 +316,7 @@ void wd_execd_distrust(wd_execd *execd, const char *surprise)
     char why[WD_ERROR_MSG_BYTES];
     (void)snprintf(why, sizeof(why), "%s", surprise);
     wd_layer_add_cure(why, sizeof(why));
-    wd_log(WD_LOG_ERROR, "execd.distrust", WD_KV("error", why));
+    wd_repeats_log(&execd->distrusted, "execd.distrust", NULL, why);
     const int64_t wait_ms =
         execd->canary_ms < DISTRUST_MS ? execd->canary_ms : DISTRUST_MS;
     for (unsigned i = 0; i < execd->n_places; i++) {

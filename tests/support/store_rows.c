@@ -94,9 +94,11 @@ static void done(wd_store_job *job)
     (void)sem_post(own->free);
 }
 
-static void failed(void *arg, const wd_error *err)
+static void passed(void *arg, const wd_error *err)
 {
     (void)arg;
+    if (err == NULL)
+        return;
     (void)die(err);
     exit(1); /* NOLINT(concurrency-mt-unsafe): a test's program */
 }
@@ -115,7 +117,7 @@ static int run(wd_store *store, uint64_t segment_bytes)
                                         .writer = writer,
                                         .segment_bytes = segment_bytes,
                                         .pass_ms = 1,
-                                        .failed = failed};
+                                        .passed = passed};
     if (segment_bytes != 0 && wd_archive_start(&options, &archive, &err) != WD_OK)
         return die(&err);
     for (size_t i = 0;; i = (i + 1) % IN_FLIGHT) {
