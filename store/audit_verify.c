@@ -273,8 +273,12 @@ wd_status wd_audit_verify(wd_reader *reader, const wd_audit_range *range,
     char newest[WD_CHECKPOINT_BYTES];
     bool whole = range->first <= 1 && range->last == 0 && range->checkpoint == NULL;
     *ret_report = (wd_audit_report){0};
-    if (whole)
-        WD_TRY(wd_checkpoint_file_read(reader->dir, newest, err));
+    wd_status status =
+        whole ? wd_checkpoint_file_read(reader->dir, newest, err) : WD_OK;
+    if (status == WD_DATA_LOSS)
+        ret_report->fault = WD_AUDIT_CHECKPOINT_BAD;
+    if (status != WD_OK)
+        return status;
     WD_TRY(wd_reader_trail(reader, &trail, err));
     if (!whole)
         return wd_pages_judge(wd_chain_verify(&trail, range, ret_report, err),

@@ -14,7 +14,8 @@
 #include "store/trail.h"
 
 /* "": there is none. Read it before the trail's moment: what it has seen is then there.
- * Errors: UNAVAILABLE it can't be read; DATA_LOSS it is longer than one may be */
+ * Errors: UNAVAILABLE it can't be read; DATA_LOSS CHAIN_BROKEN it is none that a gate has
+ *         written: no regular file, empty, no text, too long */
 WD_MUST_USE wd_status wd_checkpoint_file_read(const char *dir,
                                               char ret_text[WD_CHECKPOINT_BYTES],
                                               wd_error *err);

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,13 +159,76 @@ def test_claim_08_who_moves_the_checkpoint_away_goes_on_without_the_rows(
     stub.home.tokctl("audit", "verify")
 
 
-def test_claim_08_what_is_no_checkpoint_is_found_beside_the_store(
+NO_CHECKPOINTS: dict[str, tuple[Callable[[Path, bytes], object], str]] = {
+    "words": (lambda f, _: f.write_text("hello\n"), "line 1"),
+    "another word": (lambda f, c: f.write_bytes(c.replace(b"dit", b"dio")), "line 1"),
+    "no number": (lambda f, c: f.write_bytes(b"\n".join(
+        [c.split(b"\n")[0], b"many", *c.split(b"\n")[2:]])), "line 2"),
+    "cut": (lambda f, c: f.write_bytes(c[:-9]), "line 6"),
+    "a NUL": (lambda f, c: f.write_bytes(c.replace(b"Z", b"\0", 1)), "it is no text"),
+    "empty": (lambda f, _: f.write_bytes(b""), "it is empty"),
+    "long": (lambda f, c: f.write_bytes(c * 99), "it is longer than one can be"),
+    "a folder": (lambda f, _: f.mkdir(), "it is no regular file"),
+    "a pipe": (lambda f, _: os.mkfifo(f), "it is no regular file"),
+    "a link": (lambda f, _: f.symlink_to("store.db"), "it is a symbolic link"),
+}  # fmt: skip
+
+
+def test_claim_08_what_is_no_checkpoint_is_told_with_file_fault_and_cure(
     stub: StubGate,
 ) -> None:
     kill_when_signed(stub)
-    file = stub.home.path / "state/store/checkpoint"
-    file.write_text(file.read_text().replace("warded-audit", "warded-audio"))
-    refused(stub, "checkpoint_bad")
+    home, file = stub.home, stub.home.path / "state/store/checkpoint"
+    good = file.read_bytes()
+    file.unlink()
+    for name, (spoil, fault) in NO_CHECKPOINTS.items():
+        spoil(file, good)
+        verified = home.tokctl("audit", "verify", "-o", "jsonl", check=False)
+        checked = home.warded("check", check=False)
+        with pytest.raises(RefusedError) as refused_start:
+            stub.start()
+        assert verified.returncode == INTEGRITY, name
+        assert json.loads(verified.stdout)["fault"] == "checkpoint_bad", name
+        assert checked.returncode == 1, name
+        for said in (verified.stderr, checked.stdout, str(refused_start.value)):
+            assert f"{file}, the newest signature of the trail" in said, name
+            assert fault in said, name
+            assert "Put back the copy that is kept elsewhere" in said, name
+        file.rmdir() if file.is_dir() else file.unlink()
+    stub.start()
+    home.tokctl("audit", "verify")
+
+
+def told(stub: StubGate, event: str) -> list[str]:
+    """The lines of its log that tell of this."""
+    return [line for line in stub.log.splitlines() if f"event={event} " in line]
+
+
+def wait_told(stub: StubGate, event: str) -> str:
+    """The first of them."""
+    end = time.monotonic() + PATIENCE_S
+    while not (lines := told(stub, event)):
+        assert time.monotonic() < end, stub.log
+        time.sleep(0.02)
+    return lines[0]
+
+
+def test_signing_that_fails_each_second_is_told_once_and_so_is_its_end(
+    stub: StubGate,
+) -> None:
+    with RawClient(stub.home.path / "profile/trainer") as raw:
+        signed_up_to(stub.home, raw.call(OBSERVE, batch("a")).head.seq)
+        raw.call(OBSERVE, batch("b"))  # to be signed within a second
+        stub.do("unwritable 1000000")
+        assert "times=1" in wait_told(stub, "audit.checkpoint_failed")
+        end = time.monotonic() + 2.2  # two more have failed by then
+        while time.monotonic() < end:
+            assert len(told(stub, "audit.checkpoint_failed")) == 1
+            time.sleep(0.1)
+        stub.do("unwritable 0")
+        times = wait_told(stub, "audit.checkpoint_works").partition("times=")[2]
+        assert int(times.split()[0]) >= 2
+        assert len(told(stub, "audit.checkpoint_works")) == 1
 
 
 def test_claim_06_certificates_hold_for_who_is_an_hour_behind(home: Home) -> None:
