@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "proto/c/sha256.h"
+#include "proto/c/utf8.h"
 #include "store/audit_ocsf.h"
 
 #define HEX_BYTES (2 * WD_AUDIT_HASH_BYTES + 1)
@@ -118,11 +119,31 @@ static bool put_object(json_t *object, wd_buffer *out)
 
 /* --- CSV ---------------------------------------------------------------------------------- */
 
-/* Always in quotes; a spreadsheet must not take text for a formula. */
-static bool put_cell(const char *text, wd_buffer *out)
+/* What begins so a spreadsheet takes for a formula, in full-width forms too (OWASP, "CSV
+ * Injection"). */
+static bool is_formula(const char *text)
 {
-    bool formula = text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
-    bool done = wd_buffer_append(out, formula ? "\"'" : "\"", formula ? 2 : 1);
+    static const char *const starts[] = {"=",
+                                         "+",
+                                         "-",
+                                         "@",
+                                         "\t",
+                                         "\r",
+                                         "\n",
+                                         "\xEF\xBC\x9D",
+                                         "\xEF\xBC\x8B",
+                                         "\xEF\xBC\x8D",
+                                         "\xEF\xBC\xA0"};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (strncmp(text, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+/* In quotes, with quotes doubled. */
+static bool put_quoted(const char *before, const char *text, wd_buffer *out)
+{
+    bool done = wd_buffer_append(out, before, strlen(before));
     while (done && *text != '\0') {
         size_t plain = strcspn(text, "\"");
         done = wd_buffer_append(out, text, plain);
@@ -135,18 +156,27 @@ static bool put_cell(const char *text, wd_buffer *out)
     return done && wd_buffer_append(out, "\"", 1);
 }
 
+/* Text from outside: no formula for a spreadsheet, and nothing that a terminal obeys. */
+static bool put_text(const char *text, wd_buffer *out)
+{
+    const wd_span span = {(const uint8_t *)text, strlen(text)};
+    WD_AUTO_BUFFER shown = WD_BUFFER_INIT;
+    return wd_utf8_append_escaped(&shown, span) && wd_buffer_append(&shown, "", 1) &&
+           put_quoted(is_formula(text) ? "\"'" : "\"", (const char *)shown.data, out);
+}
+
 static bool put_csv(const wd_audit_row *row, wd_buffer *out)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
         char text[HEX_BYTES];
-        const char *value = text;
-        if (columns[i].kind == TEXT)
-            value = text_of(row, &columns[i]);
-        else if (columns[i].kind == HASH)
+        if (i > 0 && !wd_buffer_append(out, ",", 1))
+            return false;
+        if (columns[i].kind == HASH)
             hex_of(row, &columns[i], text);
-        else
+        else if (columns[i].kind != TEXT)
             (void)snprintf(text, sizeof(text), "%" PRId64, number_of(row, &columns[i]));
-        if ((i > 0 && !wd_buffer_append(out, ",", 1)) || !put_cell(value, out))
+        if (columns[i].kind == TEXT ? !put_text(text_of(row, &columns[i]), out)
+                                    : !put_quoted("\"", text, out))
             return false;
     }
     return wd_buffer_append(out, "\r\n", 2);

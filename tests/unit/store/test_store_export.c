@@ -81,6 +81,61 @@ static void claim_07_a_csv_line_is_quoted_and_no_formula(void **state)
     assert_int_equal(commas, 30); /* 31 columns */
 }
 
+/* OWASP, "CSV Injection"; and a terminal that shows the file. */
+static void claim_07_no_cell_of_csv_is_a_formula_or_moves_a_terminal(void **state)
+{
+    static const struct {
+        const char *text, *cell;
+    } cases[] = {
+        {"=1+1", "\"'=1+1\""},
+        {"+1", "\"'+1\""},
+        {"-1", "\"'-1\""},
+        {"@SUM(A1)", "\"'@SUM(A1)\""},
+        {"\t=1", "\"'\\t=1\""},
+        {"\r=1", "\"'\\x0d=1\""},
+        {"\n=1", "\"'\\n=1\""},
+        {"\xEF\xBC\x9D"
+         "1",
+         "\"'\xEF\xBC\x9D"
+         "1\""},
+        {"\xEF\xBC\x8B"
+         "1",
+         "\"'\xEF\xBC\x8B"
+         "1\""},
+        {"\xEF\xBC\x8D"
+         "1",
+         "\"'\xEF\xBC\x8D"
+         "1\""},
+        {"\xEF\xBC\xA0"
+         "1",
+         "\"'\xEF\xBC\xA0"
+         "1\""},
+        {"a=1", "\"a=1\""},
+        {"a\",=1", "\"a\"\",=1\""},
+        {"a\x1b[2J", "\"a\\x1b[2J\""},
+        {"a\x7f", "\"a\\x7f\""},
+        {"a\xc2\x9b"
+         "b",
+         "\"a\\u009bb\""},
+        {"a\xe2\x80\xae"
+         "b",
+         "\"a\\u202eb\""},
+        {"a\r\nb", "\"a\\x0d\\nb\""},
+        {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
+    };
+    WD_AUTO_BUFFER out = WD_BUFFER_INIT;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char cell[64];
+        const wd_audit_row row = {.seq = 1, .mono_ns = -1, .tool = cases[i].text};
+        const char *line = line_of(WD_EXPORT_CSV, &row, &out);
+        (void)snprintf(cell, sizeof(cell), ",%s,\"0\",\"\",", cases[i].cell);
+        print_message("%s", line);
+        assert_non_null(strstr(line, cell));
+        assert_non_null(strstr(line, ",\"-1\",")); /* a number stays one */
+    }
+}
+
 static const struct {
     const char *event;
     const char *outcome;
@@ -147,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_07_a_json_line_has_each_column_that_says_something),
         cmocka_unit_test(claim_07_a_csv_line_is_quoted_and_no_formula),
+        cmocka_unit_test(claim_07_no_cell_of_csv_is_a_formula_or_moves_a_terminal),
         cmocka_unit_test(claim_07_each_event_has_its_class_of_ocsf),
         cmocka_unit_test(a_row_that_says_little_is_a_line_too),
     };
