@@ -5,6 +5,12 @@
  * prctl, personality, mknod, mknodat. In no list on purpose: flock and inotify, by which
  * actions would lock and watch the read-only files of the host that they share.
  *
+ * fork and vfork are allowed without a look at their arguments: they have none. A child
+ * that they make is in the same namespaces, under the same filter, and counted by the
+ * pids cgroup; Python's os.fork, subprocess and multiprocessing are to work. clone can
+ * make the same child, or one in new namespaces: its flags decide. clone3 has its flags in
+ * memory, which no filter sees: it is not there, and libraries fall back on clone.
+ *
  * Threads: any.  Owns: nothing.
  * Source:  docs/security.md; man-pages, syscalls(2). */
 #ifndef WD_EXECUTOR_FILTER_LISTS_H

@@ -38,7 +38,7 @@
     X(PID_NS, "pid-namespace", true, WD_CURE_NS)                                       \
     X(PROCESS_TREE, "process-tree", true,                                              \
       "a seccomp profile around warded must allow kill, setsid, setpriority, "         \
-      "fork, signalfd4, pidfd_open and prctl(PR_SET_PDEATHSIG, "                       \
+      "clone (fork), signalfd4, pidfd_open and prctl(PR_SET_PDEATHSIG, "               \
       "PR_SET_CHILD_SUBREAPER); there must be room for processes (ulimit -u, systemd " \
       "TasksMax, Docker --pids-limit)")                                                \
     X(NET_NS, "net-namespace", true, WD_CURE_NS)                                       \

@@ -31,6 +31,8 @@ class Case:
 
 
 CASES = [
+    # fork of the C library is clone without a namespace, neither fork(2) nor vfork(2)
+    Case("process-tree", "56 0&0x01000000", "clone (fork)", "fork"),
     Case("process-tree", "62", "kill", "kill"),
     Case("process-tree", "112", "setsid", "setsid"),
     Case("process-tree", "141", "setpriority", "setpriority"),
@@ -70,6 +72,18 @@ def test_claim_10_a_denied_call_is_told_by_its_layer_with_the_cure_that_names_it
         text = execd.wait_refused()
     assert text == f"{case.layer}: {case.said}{case.error}; {cure}"
     assert case.call in cure
+
+
+@pytest.mark.parametrize("rule", ["57", "58"], ids=["fork", "vfork"])
+def test_claim_10_a_call_that_no_cure_names_may_be_denied(
+    rule: str, tmp_path: Path
+) -> None:
+    with Execd(write_home(tmp_path / "home", slots=1), wrap=deny(rule)) as execd:
+        execd.wait_ready()
+        jobs = execd.connect()
+        jobs.wait_ready()
+        done = jobs.run("import os\nif os.fork(): os.wait()\nelse: print('child')")
+    assert (done.stdout, done.code) == (b"child\n", 0)
 
 
 def test_claim_10_an_executor_without_its_slot_program_says_where_it_belongs(
