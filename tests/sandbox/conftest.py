@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from tests.support.jobs import Jobs
 
 
 @pytest.fixture(scope="session")
-def bait(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bait]:
-    """Bait on the host."""
-    bait = Bait(tmp_path_factory.mktemp("bait"))
-    yield bait
-    bait.close()
+def bait() -> Iterator[Bait]:
+    """Bait on the host; the way to it is open to all, unlike pytest's own folders."""
+    with tempfile.TemporaryDirectory(prefix="warded-bait-") as folder:
+        bait = Bait(Path(folder))
+        yield bait
+        bait.close()
 
 
 @pytest.fixture(scope="session")

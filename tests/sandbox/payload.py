@@ -46,7 +46,14 @@ class Payload:
     proof: str  # how the test knows
     code: str
     how: str = ""  # the layer does that
-    without: str = ""  # the wall of slot_without.c without which it is not held
+    without: str = (
+        ""  # the wall, or WALL+WALL, of slot_without.c without which it is not
+    )
+    # held; or one of these two:
+    wider: dict[str, Any] = field(
+        default_factory=dict
+    )  # limits: it gets so much further
+    untried: str = ""  # why nothing is taken away
     held: tuple[str, ...] | None = ()  # standard output, exactly; None: see `check`
     exit: int | None = 0  # None: see signal, or `check`
     signal: int = 0

@@ -1,4 +1,5 @@
-/* slot_without.c - takes one wall of warded-slot away, for the canary to miss.
+/* slot_without.c - takes a wall of warded-slot away, for the canary to miss, or two where
+ * one stands behind the other.
  *
  * Linked with all of warded-slot; WITHOUT_X says which wall, and --wrap sends the calls
  * that put it up to here. Only for actions: a probe of a layer finds it whole, so that
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,6 +93,10 @@ static void leave_leaf(const char *controller)
 }
 #endif
 
+#ifdef WITHOUT_EMPTY_ENVIRONMENT
+static void read_environment(void);
+#endif
+
 __attribute__((constructor)) static void look_at_arguments(int argc, char **argv)
 {
     (void)argv;
@@ -98,6 +104,9 @@ __attribute__((constructor)) static void look_at_arguments(int argc, char **argv
 #ifdef LEFT
     if (!probing)
         leave_leaf(LEFT);
+#endif
+#ifdef WITHOUT_EMPTY_ENVIRONMENT
+    read_environment();
 #endif
 }
 
@@ -124,27 +133,32 @@ bool __wrap_wd_slot_wall_rlimits(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_rlimits(spec, fault);
 }
-#elif defined(WITHOUT_CORE)
+#endif
+#if defined(WITHOUT_CORE)
 bool __wrap_wd_slot_wall_core(wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_core(fault);
 }
-#elif defined(WITHOUT_CAPABILITIES)
+#endif
+#if defined(WITHOUT_CAPABILITIES)
 bool __wrap_wd_slot_wall_capabilities(wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_capabilities(fault);
 }
-#elif defined(WITHOUT_NO_NEW_PRIVS)
+#endif
+#if defined(WITHOUT_NO_NEW_PRIVS)
 bool __wrap_wd_slot_wall_no_new_privs(wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_no_new_privs(fault);
 }
-#elif defined(WITHOUT_LANDLOCK)
+#endif
+#if defined(WITHOUT_LANDLOCK)
 bool __wrap_wd_slot_wall_landlock(const wd_slot_spec *spec, wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_landlock(spec, fault);
 }
-#elif defined(WITHOUT_SECCOMP)
+#endif
+#if defined(WITHOUT_SECCOMP)
 bool __wrap_wd_slot_wall_seccomp(int filter_fd, wd_slot_fault *fault)
 {
     return !probing || __real_wd_slot_wall_seccomp(filter_fd, fault);
@@ -216,9 +230,40 @@ int __wrap_kill(pid_t pid, int number)
 }
 #endif
 
+/* --- the environment ------------------------------------------------------------------ */
+
+int __wrap_execve(const char *path, char *const *arguments, char *const *environment);
+int __real_execve(const char *path, char *const *arguments, char *const *environment);
+
+#if defined(WITHOUT_EMPTY_ENVIRONMENT)
+/* The interpreter has what the executor has, as if nobody had emptied it. */
+static char inherited[65536];
+static char *variables[1024];
+
+static void read_environment(void)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, inherited, sizeof(inherited) - 1) : 0;
+    size_t n = 0;
+    for (char *at = inherited; size > 0 && at < inherited + size && n < 1023;
+         at += strlen(at) + 1)
+        variables[n++] = at;
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+int __wrap_execve(const char *path, char *const *arguments, char *const *environment)
+{
+    return __real_execve(path, arguments, probing ? environment : variables);
+}
+#endif
+
 /* --- system calls ------------------------------------------------------------------- */
 
 int __wrap_close_range(unsigned first, unsigned last, int flags);
+int __real_close_range(unsigned first, unsigned last, int flags);
 int __wrap_mount(const char *source, const char *target, const char *type,
                  unsigned long flags, const void *data);
 int __real_mount(const char *source, const char *target, const char *type,
@@ -233,12 +278,11 @@ long __real_syscall(long number, ...);
 #if defined(WITHOUT_DESCRIPTORS)
 int __wrap_close_range(unsigned first, unsigned last, int flags)
 {
-    (void)first;
-    (void)last;
-    (void)flags;
-    return 0;
+    return probing ? __real_close_range(first, last, flags) : 0;
 }
-#elif defined(WITHOUT_PROC)
+#endif
+
+#if defined(WITHOUT_PROC)
 int __wrap_mount(const char *source, const char *target, const char *type,
                  unsigned long flags, const void *data)
 {
@@ -246,7 +290,47 @@ int __wrap_mount(const char *source, const char *target, const char *type,
         return 0;
     return __real_mount(source, target, type, flags, data);
 }
-#elif defined(WITHOUT_READ_ONLY)
+#elif defined(WITHOUT_PROC_LIMITS)
+/* All of /proc, as anybody has it who mounts one. */
+int __wrap_mount(const char *source, const char *target, const char *type,
+                 unsigned long flags, const void *data)
+{
+    if (!probing && type != NULL && strcmp(type, "proc") == 0)
+        return __real_mount(source, target, type, 0, NULL);
+    return __real_mount(source, target, type, flags, data);
+}
+#elif defined(WITHOUT_FILE_LIMITS)
+/* What an action writes into is as large as tmpfs is by itself. */
+int __wrap_mount(const char *source, const char *target, const char *type,
+                 unsigned long flags, const void *data)
+{
+    if (!probing && strcmp(target, "/box") == 0 && type != NULL)
+        return __real_mount(source, target, type, flags, "mode=0755");
+    return __real_mount(source, target, type, flags, data);
+}
+#endif
+
+#if defined(WITHOUT_OWN_ROOT)
+int __wrap_umount2(const char *target, int flags);
+int __real_umount2(const char *target, int flags);
+
+/* Folders of the host stay in sight, under their names. */
+int __wrap_umount2(const char *target, int flags)
+{
+    static const char *const names[] = {"/tmp", "/dev", "/home"};
+    char old[64];
+    if (probing || strcmp(target, "/.old") != 0)
+        return __real_umount2(target, flags);
+    (void)mkdir("/home", 0755);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(old, sizeof(old), "/.old%s", names[i]);
+        (void)mount(old, names[i], NULL, MS_BIND | MS_REC, NULL);
+    }
+    return __real_umount2(target, flags);
+}
+#endif
+
+#if defined(WITHOUT_READ_ONLY)
 int __wrap_mount_setattr(int dir, const char *path, unsigned flags,
                          struct mount_attr *attr, size_t size)
 {
@@ -254,7 +338,9 @@ int __wrap_mount_setattr(int dir, const char *path, unsigned flags,
         attr->attr_set &= ~(unsigned long long)MOUNT_ATTR_RDONLY;
     return __real_mount_setattr(dir, path, flags, attr, size);
 }
-#elif defined(WITHOUT_SCOPES)
+#endif
+
+#if defined(WITHOUT_SCOPES)
 /* A kernel whose Landlock is of ABI 5. */
 long __wrap_syscall(long number, ...)
 {

@@ -10,6 +10,7 @@ PAYLOADS = [
         name="fill_every_folder",
         layers=("mounts",),
         how="tmpfs size: one for all writable folders",
+        without="file_limits",
         proof="an error in each; together no more than the limit",
         code="""
 total = 0
@@ -57,6 +58,7 @@ os.pwrite(os.open("/work/s", os.O_CREAT | os.O_WRONLY), b"x", 4 << 30)
         name="thousands_of_inodes",
         layers=("mounts",),
         how="tmpfs nr_inodes",
+        without="file_limits",
         proof="an error before 20,000",
         code="""
 count = 0
@@ -75,6 +77,7 @@ except OSError:
         name="zip_bomb",
         layers=("mounts",),
         how="tmpfs size",
+        without="file_limits",
         proof="unpacking ends in an error",
         code="""
 import io, zipfile
@@ -90,8 +93,9 @@ attempt("unzip", zipfile.ZipFile(data).extractall, "/tmp")
     ),
     Payload(
         name="read_secrets",
-        layers=("mounts",),
+        layers=("mounts", "landlock"),
         how="they are not in the namespace",
+        without="own_root+landlock",
         proof="no such file; the secret's name can't even be seen",
         code="""
 attempt("secret", lambda: open("$SECRET").read())
@@ -119,6 +123,7 @@ attempt("run", os.listdir, "/run")
     Payload(
         name="write_a_host_file",
         layers=("mounts",),
+        untried="nobody of the host, it may not write there in any case",
         proof="the file is absent on the host",
         code="""
 attempt("beside the secret", lambda: open("$SECRET.new", "w").write("x"))
@@ -129,6 +134,7 @@ attempt("tmp of the host", lambda: open("/proc/1/root/tmp/x", "w").write("x"))
     Payload(
         name="links_out",
         layers=("mounts", "landlock"),
+        untried="nobody of the host, it may not read or link these in any case",
         proof="nothing can be read or linked through them",
         code="""
 os.symlink("/etc/shadow", "/work/s")
@@ -149,6 +155,7 @@ attempt("list by symlink", os.listdir, "/tmp/r/")
         name="write_the_base_system",
         layers=("mounts", "landlock", "capabilities"),
         how="read-only, and not its files",
+        untried="it would spoil the system that the tests run on",
         proof="refused; the host's file is as it was",
         code="""
 import sysconfig
@@ -197,8 +204,9 @@ for name in ("su", "mount", "umount", "passwd", "newgrp"):
     ),
     Payload(
         name="device_nodes",
-        layers=("mounts", "seccomp"),
+        layers=("mounts", "seccomp", "landlock"),
         how="minimal /dev, nodev",
+        without="own_root+landlock",
         proof="none can be made or opened",
         code="""
 import stat
@@ -231,8 +239,9 @@ for name in ("mem", "kmsg", "vda", "fuse", "kvm", "tty", "ptmx", "vsock", "net/t
     ),
     Payload(
         name="leave_traces",
-        layers=("mounts", "process-tree"),
+        layers=("process-tree", "mounts"),
         how="a fresh tmpfs and interpreter for each action",
+        without="process_tree",
         proof="the next action finds nothing of it",
         code="""
 import math, socket, time

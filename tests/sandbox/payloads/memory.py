@@ -9,6 +9,7 @@ PAYLOADS = [
     Payload(
         name="one_process",
         layers=("cgroup-memory",),
+        untried="it would take the machine's memory",
         proof="killed by the limit, and said so",
         code="""
 blocks = []
@@ -22,6 +23,7 @@ while True:
     Payload(
         name="twenty_processes",
         layers=("cgroup-memory",),
+        without="cgroup_memory",
         proof="together they get no more than one: some are killed",
         code="""
 import time
@@ -50,6 +52,7 @@ print("held some" if 9 in statuses else "LEAK none")
         name="one_huge_block",
         layers=("rlimits",),
         how="RLIMIT_AS",
+        untried="the kernel promises no such block to anybody",
         proof="MemoryError in the action",
         code="""
 attempt("64 GB", bytearray, 64 << 30)
@@ -61,6 +64,7 @@ attempt("64 GB", bytearray, 64 << 30)
         name="memfds",
         layers=("cgroup-memory", "rlimits"),
         how="shared memory is charged",
+        untried="it would take the machine's memory",
         proof="killed by the limit, or refused by FSIZE before",
         code="""
 descriptors = []
@@ -82,6 +86,7 @@ except OSError:
         name="pipe_buffers",
         layers=("rlimits", "cgroup-memory"),
         how="RLIMIT_NOFILE",
+        untried="it would take the machine's memory",
         proof="ends in an error of its own or is killed",
         code="""
 import fcntl
@@ -112,6 +117,7 @@ except OSError:
         name="descriptors_in_flight",
         layers=("rlimits",),
         how="RLIMIT_NOFILE counts them",
+        untried="a socket's buffer is full before",
         proof="the flood ends in an error",
         code="""
 import array, socket
@@ -131,6 +137,7 @@ except OSError:
         name="file_locks",
         layers=("cgroup-memory",),
         how="locks are charged",
+        untried="it ends by itself",
         proof="ends by itself, at a limit, or killed; the neighbour never notices",
         code="""
 import fcntl
@@ -152,6 +159,7 @@ except OSError:
         name="extended_attributes",
         layers=("mounts", "cgroup-memory"),
         how="tmpfs limits",
+        untried="an inode's own limit stands behind it",
         proof="ends in an error or is killed",
         code="""
 open("/tmp/x", "w")
@@ -172,13 +180,28 @@ except OSError:
         name="lock_all_memory",
         layers=("rlimits",),
         how="RLIMIT_MEMLOCK",
+        untried="the kernel's own limit stands behind it",
         proof="refused",
         code='attempt("mlockall", call, 151, 3)',
         held=("mlockall",),
     ),
     Payload(
+        name="huge_arguments",
+        layers=("rlimits",),
+        how="a part of RLIMIT_STACK; the kernel's own limits",
+        untried="the kernel's own limits stand behind it",
+        proof="E2BIG",
+        code="""
+import subprocess
+attempt("one", subprocess.run, ["/bin/true", "x" * (3 << 20)])
+attempt("many", subprocess.run, ["/bin/true"] + ["x" * 100000] * 100)
+""",
+        held=("one", "many"),
+    ),
+    Payload(
         name="endless_recursion",
         layers=("cgroup-memory", "rlimits"),
+        untried="it would take the machine's memory",
         proof="only the action dies",
         code="""
 sys.setrecursionlimit(10**8)
@@ -196,6 +219,7 @@ f(0)
         name="recursion_in_c",
         layers=("interpreter",),
         how="its own limits; else only the action dies",
+        untried="no wall: the interpreter's own limit",
         proof="errors of its own",
         code="""
 import json

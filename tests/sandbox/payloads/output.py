@@ -7,6 +7,7 @@ PAYLOADS = [
     Payload(
         name="flood_stdout",
         layers=("limit output",),
+        wider={"output_bytes": 131072},
         proof="killed, cause OUTPUT; no more than the limit is kept",
         code='block = b"x" * (1 << 20)\nfor _ in range(1024): os.write(1, block)\n',
         held=None,
@@ -19,6 +20,7 @@ PAYLOADS = [
     Payload(
         name="flood_stderr",
         layers=("limit output",),
+        wider={"output_bytes": 131072},
         proof="killed, cause OUTPUT",
         code='block = b"y" * (1 << 20)\nfor _ in range(1024): os.write(2, block)\n',
         signal=9,
@@ -29,6 +31,7 @@ PAYLOADS = [
         name="escapes_and_invalid_text",
         layers=("descriptors",),
         how="pipes, no terminal: output is bytes to the executor",
+        untried="no wall: nothing reads them",
         proof="the very bytes arrive",
         code='os.write(1, b"\\x1b]0;x\\x07\\x1b[2J\\xff\\xfe\\x00\\x80ok\\xe2\\x80")\n',
         held=None,

@@ -9,6 +9,7 @@ PAYLOADS = [
     Payload(
         name="fork_bomb",
         layers=("cgroup-pids", "process-tree"),
+        untried="without the walls behind it, it would take the machine",
         proof="ends at the wall limit, every process of it dead",
         code="""
 while True:
@@ -27,6 +28,7 @@ while True:
         name="fork_bomb_that_ignores_signals",
         layers=("cgroup-pids", "process-tree"),
         how="SIGKILL by init",
+        untried="without the walls behind it, it would take the machine",
         proof="ends at the wall limit, every process of it dead",
         code="""
 import signal
@@ -146,7 +148,8 @@ os._exit(0)
     ),
     Payload(
         name="signals_to_others",
-        layers=("pid-namespace", "capabilities", "landlock-scopes"),
+        layers=("capabilities", "landlock-scopes", "pid-namespace"),
+        without="capabilities+scopes",
         proof="refused; the host's process is alive afterwards",
         code="""
 attempt("host", os.kill, $PID, 9)
@@ -167,8 +170,9 @@ attempt("host by pidfd", os.pidfd_open, $PID)
     ),
     Payload(
         name="kill_own_group",
-        layers=("process-tree",),
-        how="setsid in the worker",
+        layers=("capabilities", "process-tree"),
+        how="others of its group are of other ids; setsid in the worker",
+        untried="others of its group are of ids that it may not signal",
         proof="only itself dies, by that signal",
         code="os.kill(0, 9)",
         signal=9,
@@ -176,6 +180,7 @@ attempt("host by pidfd", os.pidfd_open, $PID)
     Payload(
         name="kill_everything_it_sees",
         layers=("pid-namespace",),
+        untried="others of the host are of ids that it may not signal",
         proof="its own child dies; the slot's init reports all the same",
         code="""
 import time
@@ -213,8 +218,9 @@ os._exit(0)
     ),
     Payload(
         name="shoot_process_one",
-        layers=("capabilities", "pid-namespace"),
-        how="process 1 is another uid, and the kernel shields it",
+        layers=("capabilities", "landlock-scopes", "pid-namespace"),
+        how="process 1 is another uid, outside of its domain, and shielded by the kernel",
+        without="capabilities+scopes",
         proof="it still reports",
         code="""
 for _ in range(200):
@@ -230,6 +236,7 @@ print("held init")
     Payload(
         name="stop_itself",
         layers=("limit wall",),
+        wider={"wall_ms": 1300},
         proof="killed at the limit",
         code="import signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
         signal=9,
@@ -240,6 +247,7 @@ print("held init")
     Payload(
         name="endless_loop",
         layers=("limit wall",),
+        wider={"wall_ms": 1300},
         proof="killed at the limit; what it printed before is kept",
         code="print('held before', flush=True)\nwhile True: pass\n",
         held=("before",),
@@ -252,6 +260,7 @@ print("held init")
         name="ignores_term_and_sleeps",
         layers=("limit wall",),
         how="SIGKILL by init",
+        wider={"wall_ms": 1300},
         proof="killed at the limit",
         code="""
 import signal, time
