@@ -110,8 +110,8 @@ __attribute__((constructor)) static void look_at_arguments(int argc, char **argv
 #endif
 }
 
-/* The names are the linker's. NOLINTBEGIN(bugprone-reserved-identifier,
- * cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+/* The names are the linker's.
+ * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 
 /* --- walls that are one call -------------------------------------------------------- */
 
@@ -358,5 +358,4 @@ long __wrap_syscall(long number, ...)
 }
 #endif
 
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,
- * readability-identifier-naming) */
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */

@@ -7,7 +7,7 @@
 #include "warded/v1/observation.pb-c.h"
 
 /* The names are the linker's (--wrap).
- * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+ * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);
@@ -40,7 +40,7 @@ void *__wrap_calloc(size_t count, size_t size)
     return may_allocate() ? __real_calloc(count, size) : NULL;
 }
 
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 typedef wd_status attempt(wd_error *err);
 

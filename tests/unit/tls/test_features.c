@@ -36,7 +36,7 @@ static void claim_04_an_mbedtls_without_threads_is_refused(void **state)
 }
 
 /* The linker puts this in the place of the real one where registration asks it.
- * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+ * NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming) */
 wd_status __wrap_wd_tls_features_check(wd_tls_feature_probe probe, wd_error *err);
 wd_status __real_wd_tls_features_check(wd_tls_feature_probe probe, wd_error *err);
 
@@ -46,7 +46,7 @@ wd_status __wrap_wd_tls_features_check(wd_tls_feature_probe probe, wd_error *err
 {
     return __real_wd_tls_features_check(lacking ? no_threads : probe, err);
 }
-/* NOLINTEND(bugprone-reserved-identifier,cert-dcl*,readability-identifier-naming) */
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 static void claim_04_registration_asks_for_the_features(void **state)
 {
