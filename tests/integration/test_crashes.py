@@ -36,12 +36,12 @@ from tests.support.stub_gate import StubGate
 
 LONG = bool(os.environ.get("WARDED_LONG"))
 CRASHES = {  # who dies: how often, and how often in the long form
-    "gate": (15, 200),
-    "execd": (10, 100),
-    "supervisor": (6, 50),
-    "all": (4, 20),
+    "gate": (8, 200),
+    "execd": (6, 100),
+    "supervisor": (4, 50),
+    "all": (3, 20),
 }
-CLIENTS = 1000 if LONG else 100
+CLIENTS = 1000 if LONG else 60
 AT_ONCE = 10  # clients that die together
 SLOTS = 3
 UIDS = range(UID_BASE + 32, UID_BASE + 32 + 2 * SLOTS)

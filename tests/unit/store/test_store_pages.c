@@ -245,7 +245,7 @@ static void flip_anywhere(const wd_image *i)
 {
     uint8_t said[WD_SHA256_BYTES];
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-    const size_t step = getenv("WARDED_LONG") != NULL ? 41 : 311;
+    const size_t step = getenv("WARDED_LONG") != NULL ? 41 : 1009;
     say_all(i, said);
     for (size_t at = 0; at < HEADER_BYTES; at++)
         assert_found_or_nothing(i, at, 1, said);
