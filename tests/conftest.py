@@ -86,8 +86,9 @@ def trainer(gate: Gate) -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The mark of tests/runner/pytest_events.py is known without it, by hand."""
+    """The marks of tests/runner are known without it, by hand."""
     config.addinivalue_line("markers", "limit(seconds): a longer limit for this test")
+    config.addinivalue_line("markers", "alone: measures, so nothing runs beside it")
 
 
 @pytest.hookimpl(wrapper=True)

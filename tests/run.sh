@@ -6,9 +6,11 @@
 #   --long    the long forms too: the same tests with larger counts
 #
 # Gets the platform, builds with ASan and UBSan into build/asan, runs lint, unit,
-# platform, client, sandbox and integration tests, and closes with one line
+# platform, client, sandbox, integration, race and fuzz tests side by side, tells how
+# long each kind took (build/times.txt: each test), and closes with one line
 #     N passed, N failed, N skipped
-# Exit: 0 when none failed, 1 otherwise, 69 when the platform can't be had.
+# Exit: 0 when none failed, 1 otherwise, 69 when the platform can't be had, 130 when
+# it was interrupted.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -106,7 +106,7 @@ def test_claim_03_without_room_for_a_reply_its_connection_goes_on(
         assert results(other.call(OBSERVE, batch("small"))) == ["OK"]
         with RawClient(trainer) as friend:
             assert results(friend.call(OBSERVE, MUCH)) == ["OK"] * 15
-    end = time.monotonic() + 20
+    end = time.monotonic() + strangers.PATIENCE_S
     with RawClient(greedy) as again:  # all is given back with the connection
         while (reply := again.call(OBSERVE, MUCH)).code and time.monotonic() < end:
             assert reason(reply) == "REPLY_EVICTED"

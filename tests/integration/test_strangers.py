@@ -236,7 +236,7 @@ def test_claim_03_oversize_frames_cost_their_connection(
 
 def wait_ended(gate: Gate, least: int) -> None:
     """Until so many were closed: while contexts ran short, or for standing still."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + strangers.PATIENCE_S
     ended = 0
     while ended < least:
         assert time.monotonic() < until, f"{ended} of {least} were closed"

@@ -12,11 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.runner import build
+from tests.support.elsewhere import elsewhere
 from tests.support.gate import ROOT, Done
 
 # The first run of a checkout builds; see the script's own promise.
 LIMIT_S = 360.0
-ELSEWHERE = Path("/var/tmp")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def release() -> Iterator[None]:
+    """build/release is ours: lint builds there too."""
+    with build.held(build.RELEASE):
+        yield
 
 
 def sh(script: str, *words: str, place: Path | None = None) -> Done:
@@ -51,11 +59,6 @@ def place(private: Path) -> Path:
     return private
 
 
-def elsewhere() -> set[Path]:
-    """What lies where the state goes that the account can't reach."""
-    return set(ELSEWHERE.glob("warded-try-*"))
-
-
 def kept_pid(place: Path) -> tuple[int, Path]:
     """The gate that --keep left, and its home."""
     pid, home = place.with_name("try.kept").read_text().split()
@@ -65,7 +68,6 @@ def kept_pid(place: Path) -> tuple[int, Path]:
 def test_claim_01_try_shows_the_rollout_and_the_verified_trail_and_cleans_up(
     place: Path,
 ) -> None:
-    before = elsewhere()
     done = sh("deploy/try.sh", place=place)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [f"[{n}/6" in done.stdout for n in range(1, 7)] == [True] * 6
@@ -76,7 +78,7 @@ def test_claim_01_try_shows_the_rollout_and_the_verified_trail_and_cleans_up(
     found = re.search(r"^listening on \S+, process (\d+)$", done.stdout, re.M)
     assert found is not None
     assert not Path(f"/proc/{found.group(1)}").exists()
-    assert elsewhere() == before
+    assert not elsewhere(place).exists()
 
 
 def test_claim_01_try_keep_leaves_a_gate_that_answers_and_stop_ends_it(
@@ -85,7 +87,7 @@ def test_claim_01_try_keep_leaves_a_gate_that_answers_and_stop_ends_it(
     done = sh("deploy/try.sh", "--keep", place=private)
     assert done.returncode == 0, done.stdout + done.stderr
     pid, home = kept_pid(private)
-    assert home.parent == ELSEWHERE
+    assert home == elsewhere(private)
     assert (home / "state/ca/ca.key").exists()
     told = re.search(r"^    (deploy/platform\.sh \S+tokctl .*)$", done.stdout, re.M)
     assert told is not None
@@ -108,13 +110,12 @@ def test_claim_01_try_keep_leaves_a_gate_that_answers_and_stop_ends_it(
 
 
 def test_claim_01_try_says_what_failed_and_leaves_no_key(tmp_path: Path) -> None:
-    before = elsewhere()
     log = tmp_path / "try.log"
     log.mkdir()  # nothing can be written there
     done = sh("deploy/try.sh", place=tmp_path / "try")
     assert done.returncode != 0
     assert "try.log" in done.stderr
-    assert elsewhere() == before
+    assert not elsewhere(tmp_path / "try").exists()
 
 
 @pytest.mark.parametrize("word", ["-h", "--help", "help"])

@@ -13,15 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.elsewhere import FOLDER, elsewhere
 from tests.support.gate import ROOT, Done
 
 LIMIT_S = 60.0
-ELSEWHERE = Path("/var/tmp")
-
-
-def elsewhere() -> set[Path]:
-    """What lies where the state goes that the gate's account can't reach."""
-    return set(ELSEWHERE.glob("warded-try-*"))
 
 
 @pytest.fixture
@@ -49,7 +44,7 @@ def test_what_sudo_made_below_build_belongs_to_its_caller(checkout: Path) -> Non
 
 
 def test_stop_removes_no_other_folder_than_its_own(checkout: Path) -> None:
-    bait = Path(tempfile.mkdtemp(prefix="warded-test-", dir=ELSEWHERE))
+    bait = Path(tempfile.mkdtemp(prefix="warded-test-", dir=FOLDER))
     kept = checkout / "build/try.kept"
     kept.write_text(f"1 /var/tmp/warded-try-1/../{bait.name}\n")
     command = [str(checkout / "deploy/try.sh"), "--stop"]
@@ -137,22 +132,22 @@ def begin(
 def test_claim_01_try_stopped_by_a_signal_leaves_neither_gate_nor_key(
     stubbed: Path, number: signal.Signals
 ) -> None:
-    before = elsewhere()
     run, gate = begin(stubbed, "--keep")
+    assert elsewhere(stubbed / "state").exists()
     os.killpg(run.pid, number)
     out, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 130, out
     assert not Path(f"/proc/{gate}").exists()
     assert not (stubbed / "state.kept").exists()
-    assert elsewhere() == before
+    assert not elsewhere(stubbed / "state").exists()
 
 
 @pytest.mark.parametrize("place", ["state", "state/", "state//"])
 def test_claim_01_try_killed_leaves_a_gate_that_stop_finds(
     stubbed: Path, place: str
 ) -> None:
-    before = elsewhere()
     run, gate = begin(stubbed, place=place)
+    assert elsewhere(stubbed / "state").exists()
     os.killpg(run.pid, signal.SIGKILL)
     run.wait(LIMIT_S)
     assert Path(f"/proc/{gate}").exists()
@@ -160,7 +155,7 @@ def test_claim_01_try_killed_leaves_a_gate_that_stop_finds(
     assert (stopped.returncode, stopped.stderr) == (0, "")
     assert "Stopped the gate" in stopped.stdout
     assert not Path(f"/proc/{gate}").exists()
-    assert elsewhere() == before
+    assert not elsewhere(stubbed / "state").exists()
 
 
 FOREIGN = [

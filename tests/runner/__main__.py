@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from tests.runner.fuzz import CLAIM, FuzzSuite
+from tests.runner.lanes import run_lanes
 from tests.runner.lints import LintSuite
-from tests.runner.model import BUILD, Result, Suite, selected
+from tests.runner.model import BUILD, Result, Suite, failed, selected
 from tests.runner.progress import Progress
 from tests.runner.pytests import PytestSuite
 from tests.runner.races import RaceSuite
@@ -82,11 +84,16 @@ def main(arguments: Sequence[str]) -> int:
     progress.total = len(problems) + sum(len(names) for _, _, names in wanted)
     for problem in problems:
         progress.result(problem)
-    for title, suite, names in wanted:
-        if names:
-            progress.title(f"running {len(names)} {title} tests")
-        for result in suite.run(names):
-            progress.result(result)
+    lanes = [lane for _, suite, names in wanted if names for lane in suite.lanes(names)]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run_lanes(lanes, progress)
+    except KeyboardInterrupt:
+        print("interrupted: what ran has been ended", file=sys.stderr)
+        return 130
+    seen = {result.name for result in progress.results}
+    for name in (n for _, _, names in wanted for n in names if n not in seen):
+        progress.result(failed(name, "the runner never came to it"))
     return progress.close()
 
 

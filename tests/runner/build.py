@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from tests.runner.model import BUILD, ROOT
 from tests.runner.process import Done, Watcher, run
 
 BUILD_LIMIT_S = 1500.0
+
+# Whoever waits for nothing gives way to those whose answers are waited for.
+NICE = ("nice", "-n", "10")
 
 # A step of ninja that went well; what is left of its output are the failures.
 STEP = re.compile(r"^\[\d+/\d+\] .*\n", re.M)
@@ -38,9 +44,17 @@ RELEASE = Flavour("release", "gcc", ("-DCMAKE_BUILD_TYPE=Release", TESTS))
 CLANG = Flavour("clang", "clang", ("-DCMAKE_BUILD_TYPE=Debug",))
 
 
+@contextlib.contextmanager
+def held(flavour: Flavour) -> Iterator[None]:
+    """Its folder is ours: no other lane builds there, or reads what it built."""
+    with (BUILD / f"{flavour.folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def configure(flavour: Flavour, watch: Watcher) -> Done:
     """Run cmake; cheap when nothing changed."""
-    command = ["cmake", "-S", str(ROOT), "-B", str(flavour.path), "-G", "Ninja"]
+    command = [*NICE, "cmake", "-S", str(ROOT), "-B", str(flavour.path), "-G", "Ninja"]
     compiler = f"-DCMAKE_C_COMPILER={flavour.compiler}"
     return run([*command, compiler, *flavour.options], watch=watch)
 
@@ -50,9 +64,14 @@ def build(flavour: Flavour, watch: Watcher) -> Done:
     done = configure(flavour, watch)
     if done.code != 0:
         return done
-    command = ["ninja", "-C", str(flavour.path), "-k", "0"]
-    done = run(command, timeout_s=BUILD_LIMIT_S, watch=watch)
+    done = make(flavour, watch, "-k", "0")
     return replace(done, output=STEP.sub("", done.output))
+
+
+def make(flavour: Flavour, watch: Watcher, *words: str) -> Done:
+    """Build these targets, or with these options, what has been configured."""
+    command = [*NICE, "ninja", "-C", str(flavour.path), *words]
+    return run(command, timeout_s=BUILD_LIMIT_S, watch=watch)
 
 
 def venv(watch: Watcher) -> tuple[Path, Done | None]:

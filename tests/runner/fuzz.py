@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.runner import build
-from tests.runner.model import ROOT, Outcome, Result, failed
+from tests.runner.model import ROOT, Lane, Outcome, Result, failed
 from tests.runner.process import Done, Watcher, run
 
 SOURCES = ROOT / "tests/fuzz"
@@ -58,10 +58,11 @@ class FuzzSuite:
         files = sorted(SOURCES.glob("*.c"))
         return [f"fuzz.{f.stem}" for f in files if f.stem != "checks"]
 
-    def run(self, wanted: Sequence[str]) -> Iterator[Result]:
-        """Build and run the wanted ones."""
-        if not wanted:
-            return
+    def lanes(self, wanted: Sequence[str]) -> list[Lane]:
+        """One, which builds them first and is two targets wide."""
+        return [Lane("fuzz", lambda: self._run(wanted))]
+
+    def _run(self, wanted: Sequence[str]) -> Iterator[Result]:
         done = _prepare(self._watch)
         if done.code != 0:
             for name in wanted:
@@ -101,14 +102,13 @@ class FuzzSuite:
         rate = executions / max(done.seconds, 0.001)
         with (FUZZ.path / "executions.txt").open("a") as report:
             report.write(f"{name} {executions} executions, {rate:.0f} a second\n")
-        return Result(name, Outcome.PASSED, done.seconds)
+        return Result(name, Outcome.PASSED, done.seconds, cpu_s=done.cpu_s)
 
 
 def _prepare(watch: Watcher) -> Done:
     done = build.configure(FUZZ, watch)
     if done.code == 0:
-        command = ["ninja", "-C", str(FUZZ.path), "fuzz"]
-        done = run(command, timeout_s=build.BUILD_LIMIT_S, watch=watch)
+        done = build.make(FUZZ, watch, "fuzz")
     if done.code == 0:
         (FUZZ.path / "executions.txt").unlink(missing_ok=True)
         done = run([sys.executable, SOURCES / "make_corpus.py", FUZZ.path / "seeds"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tests.runner import build
-from tests.runner.model import Outcome, Result, failed
+from tests.runner.model import Lane, Outcome, Result, failed
 from tests.runner.process import Done, Watcher, run
 
 LINT = Path(__file__).resolve().parents[1] / "lint"
@@ -17,7 +17,7 @@ Check = Callable[[Watcher], Done]
 
 
 def _script(name: str, *arguments: str) -> Check:
-    command = [sys.executable, str(LINT / name), *arguments]
+    command = [*build.NICE, sys.executable, str(LINT / name), *arguments]
     return lambda watch: run(command, timeout_s=LIMIT_S, watch=watch)
 
 
@@ -29,22 +29,27 @@ def _tool(name: str, *arguments: str) -> Check:
         if problem is not None:
             return problem
         env = {"PATH": f"{python.parent}:/usr/bin:/bin"}
-        command = [str(python), str(LINT / name), *arguments]
+        command = [*build.NICE, str(python), str(LINT / name), *arguments]
         return run(command, timeout_s=LIMIT_S, env=env, watch=watch)
 
     return check
 
 
 def _builds(flavour: build.Flavour) -> Check:
-    return lambda watch: build.build(flavour, watch)
+    def check(watch: Watcher) -> Done:
+        with build.held(flavour):
+            return build.build(flavour, watch)
+
+    return check
 
 
 def _of(flavour: build.Flavour, make: Callable[..., Check], name: str) -> Check:
     """A check of what a build made; that the build succeeds is another's check."""
 
     def check(watch: Watcher) -> Done:
-        build.build(flavour, watch)
-        return make(name, str(flavour.path))(watch)
+        with build.held(flavour):
+            build.build(flavour, watch)
+            return make(name, str(flavour.path))(watch)
 
     return check
 
@@ -87,12 +92,16 @@ class LintSuite:
         """The table's names."""
         return list(CHECKS)
 
-    def run(self, wanted: Sequence[str]) -> Iterator[Result]:
-        """Run them one by one."""
+    def lanes(self, wanted: Sequence[str]) -> list[Lane]:
+        """One: a build is made by the first check that needs it."""
+        return [Lane("lint", lambda: self._run(wanted))]
+
+    def _run(self, wanted: Sequence[str]) -> Iterator[Result]:
         for name in wanted:
             self._watch(name)
             done = CHECKS[name](self._watch)
             if done.code == 0:
-                yield Result(name, Outcome.PASSED, done.seconds)
+                yield Result(name, Outcome.PASSED, done.seconds, cpu_s=done.cpu_s)
             else:
-                yield failed(name, f"{done.how}\n{done.output}", done.seconds)
+                why = f"{done.how}\n{done.output}"
+                yield failed(name, why, done.seconds, done.cpu_s)

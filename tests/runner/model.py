@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -11,6 +12,9 @@ from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+
+# Lanes at once: one more than there are processors, since many tests mostly wait.
+AT_ONCE = (os.cpu_count() or 2) + 1
 
 
 class Outcome(Enum):
@@ -29,6 +33,17 @@ class Result:
     outcome: Outcome
     seconds: float = 0.0
     output: str = ""
+    cpu_s: float = 0.0  # of processors, as far as what it waited for tells
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Tests that run one after another, beside those of other lanes."""
+
+    title: str
+    run: Callable[[], Iterator[Result]]
+    helps: bool = False  # an earlier one with what is left of its tests
+    alone: bool = False  # beside no other
 
 
 class Suite(Protocol):
@@ -40,8 +55,8 @@ class Suite(Protocol):
     def names(self) -> list[str]:
         """Every test of this kind, in the order of running."""
 
-    def run(self, wanted: Sequence[str]) -> Iterator[Result]:
-        """Run the tests that `wanted` names: a result each, whatever happens."""
+    def lanes(self, wanted: Sequence[str]) -> list[Lane]:
+        """What runs the tests that `wanted` names: a result each, whatever happens."""
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
@@ -60,6 +75,6 @@ def selected(
     return [n for n in names if matches(f"{n} {also}" if also else n, patterns)]
 
 
-def failed(name: str, output: str, seconds: float = 0.0) -> Result:
+def failed(name: str, output: str, seconds: float = 0.0, cpu_s: float = 0.0) -> Result:
     """A failure that says why."""
-    return Result(name, Outcome.FAILED, seconds, output)
+    return Result(name, Outcome.FAILED, seconds, output, cpu_s)

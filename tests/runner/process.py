@@ -19,6 +19,14 @@ KEEP_CHARS = 200_000
 
 Watcher = Callable[[str], None]
 
+# What runs now, in all lanes; and whether all is to end.
+_running: set[subprocess.Popen[str]] = set()
+_ending = threading.Event()
+
+
+class EndingError(Exception):
+    """The run is being ended: no program is started any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -28,6 +36,7 @@ class Done:
     output: str
     seconds: float
     timed_out: bool
+    cpu_s: float = 0.0
 
     @property
     def how(self) -> str:
@@ -39,9 +48,25 @@ class Done:
         return f"ended with status {self.code}"
 
 
-def _end_group(process: subprocess.Popen[str]) -> None:
+def end_all(how: signal.Signals) -> None:
+    """Send it to every program that runs; from now on none is started."""
+    _ending.set()
+    for process in list(_running):
+        _end_group(process, how)
+
+
+def _end_group(
+    process: subprocess.Popen[str], how: signal.Signals = signal.SIGKILL
+) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, how)
+
+
+def _wait(process: subprocess.Popen[str]) -> float:
+    """Wait for its end; the seconds of processors that it has had."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
 
 
 def _cut(text: str) -> str:
@@ -49,6 +74,25 @@ def _cut(text: str) -> str:
         return text
     half = KEEP_CHARS // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters ...]\n{text[-half:]}"
+
+
+def _start(
+    command: Sequence[str | Path], cwd: Path, env: dict[str, str], fds: Sequence[int]
+) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        pass_fds=fds,
+    )
+    _running.add(process)
+    return process
 
 
 def run(
@@ -60,21 +104,15 @@ def run(
     watch: Watcher = lambda line: None,
     pass_fds: Sequence[int] = (),
 ) -> Done:
-    """Run `command` in a session of its own; `watch` sees each line as it comes."""
+    """Run `command` in a session of its own; `watch` sees each line as it comes.
+
+    Raises EndingError when all is to end.
+    """
+    if _ending.is_set():
+        raise EndingError
     start = time.monotonic()
     expired = threading.Event()
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        pass_fds=pass_fds,
-    )
+    process = _start(command, cwd, {**os.environ, **(env or {})}, pass_fds)
 
     def expire() -> None:
         expired.set()
@@ -85,12 +123,15 @@ def run(
     lines: list[str] = []
     reader = threading.Thread(target=_read, args=(process, lines, watch), daemon=True)
     reader.start()
-    code = process.wait()
+    cpu_s = _wait(process)
     timer.cancel()
     _end_group(process)  # what it left behind would hold the pipe
+    _running.discard(process)
     reader.join(5)
-    seconds = time.monotonic() - start
-    return Done(code, _cut("".join(lines)), seconds, expired.is_set())
+    if _ending.is_set():
+        raise EndingError
+    seconds, said = time.monotonic() - start, _cut("".join(lines))
+    return Done(process.returncode, said, seconds, expired.is_set(), cpu_s)
 
 
 def _read(process: subprocess.Popen[str], lines: list[str], watch: Watcher) -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.runner import build
-from tests.runner.model import BUILD, Outcome, Result, failed
+from tests.runner.model import BUILD, Lane, Outcome, Result, failed
 from tests.runner.process import Done, Watcher, run
 
-LIMIT_S = 120.0
+LIMIT_S = 300.0
 TAP = re.compile(r"(not ok|ok) \d+ (-|# SKIP) (\w+)")
 LISTED = re.compile(r"^test: (\w+)$", re.M)
 
@@ -61,8 +61,11 @@ class UnitSuite:
         """PROGRAM.TEST, as in `unit.token.revoked_token_is_refused`."""
         return [f"{p.name}.{t}" for p in self._programs for t in p.tests]
 
-    def run(self, wanted: Sequence[str]) -> Iterator[Result]:
-        """Run each program once, with the tests that are wanted of it."""
+    def lanes(self, wanted: Sequence[str]) -> list[Lane]:
+        """One: each program once, with the tests that are wanted of it."""
+        return [Lane("unit", lambda: self._all(wanted))]
+
+    def _all(self, wanted: Sequence[str]) -> Iterator[Result]:
         for program in self._programs:
             tests = [t for t in program.tests if f"{program.name}.{t}" in wanted]
             if tests:
@@ -104,15 +107,16 @@ def _run(program: Program, tests: list[str], watch: Watcher) -> Iterator[Result]
     }
     done = run(program.command, timeout_s=LIMIT_S, cwd=BUILD, env=env, watch=watch)
     said = _parse(done.output)
-    share = done.seconds / len(tests)
+    share, cpu_s = done.seconds / len(tests), done.cpu_s / len(tests)
     for test in tests:
         name = f"{program.name}.{test}"
         outcome = said.get(test)
         if outcome is None:
-            yield failed(name, _explain(done, "the program ended before it"), share)
+            why = _explain(done, "the program ended before it")
+            yield failed(name, why, share, cpu_s)
         else:
             output = done.output if outcome is Outcome.FAILED else ""
-            yield Result(name, outcome, share, output)
+            yield Result(name, outcome, share, output, cpu_s)
     if done.code != 0 and all(said.get(t) is Outcome.PASSED for t in tests):
         yield failed(program.name, _explain(done, "every test passed, and yet"))
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -62,10 +63,16 @@ def open_gate() -> Iterator[StubGate]:
     remove(folder)
 
 
+PROGRESS = re.compile(r"\r[^\r\n]*\x1b\[K")
+
+
 def on_terminal(
     *words: str | Path, columns: int = 80, answer: str = "", **env: str
 ) -> tuple[int, str]:
-    """Run a program on a terminal; its exit status, and all that was shown."""
+    """Run a program on a terminal; its exit status, and all that was shown.
+
+    Less the line of progress, drawn and wiped out, of a program that took its time.
+    """
     pid, master = pty.fork()
     if pid == 0:
         os.execve(words[0], [str(w) for w in words], {**CLEAN, **env})
@@ -83,4 +90,5 @@ def on_terminal(
         shown += piece
     os.close(master)
     _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), shown.decode(errors="replace")
+    left = PROGRESS.sub("", shown.decode(errors="replace"))
+    return os.waitstatus_to_exitcode(status), left

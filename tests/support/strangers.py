@@ -20,6 +20,7 @@ from tests.support.gate import Gate
 from tests.support.raw_client import GREETING, RawClient
 from tests.support.stub_gate import StubGate
 
+PATIENCE_S = 60.0
 MANY = 100_000  # more answers than the systems of both ends keep
 IP_BIND_ADDRESS_NO_PORT = 24  # Linux: the port is chosen when the peer is known
 
@@ -248,8 +249,8 @@ def counted(gate: Gate | StubGate, event: str, reasons: Collection[str]) -> int:
 
 
 def wait_counted(gate: Gate | StubGate, event: str, least: int, *reasons: str) -> int:
-    """Wait (20 s at most) until the trail tells of so many; how many it tells of."""
-    until = time.monotonic() + 20
+    """Wait until the trail tells of so many; how many it tells of."""
+    until = time.monotonic() + PATIENCE_S
     while (seen := counted(gate, event, reasons)) < least and time.monotonic() < until:
         time.sleep(0.2)
     assert seen >= least, f"{event}/{reasons}: {seen} of {least}"
