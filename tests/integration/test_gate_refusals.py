@@ -10,7 +10,15 @@ import pytest
 from warded.v1 import IssueReply, IssueRequest, Reply, RevokeRequest
 
 from tests.conftest import NewHome
-from tests.support.calls import OBSERVE, WHO, batch, reason, results, rows
+from tests.support.calls import (
+    OBSERVE,
+    WHO,
+    batch,
+    reason,
+    results,
+    rows,
+    wait_signed,
+)
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient, call_id
 from tests.support.stub_gate import StubGate
@@ -139,6 +147,8 @@ def test_claim_09_a_revocation_that_cannot_be_recorded_holds_at_once(
         with RawClient(profile(stub, "trainer"), token=token) as raw:
             held = raw.send(raw.request(OBSERVE, batch("hold")).SerializeToString())
             stub.wait_for(running=1)
+            if failing < 10:  # a signature would take some of them
+                wait_signed(stub.home, boss.call(WHO).head.seq)
             stub.do(f"unwritable {failing}")
             assert reason(revoke(boss, token_id)) == want
             stub.wait_for(running=0, cancelled=1)

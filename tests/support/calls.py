@@ -58,3 +58,11 @@ def wait_for_rows(home: Home, event: str, count: int = 1) -> None:
     end = time.monotonic() + PATIENCE_S
     while len(rows(home, "--event", event)) < count:
         assert time.monotonic() < end, f"no {count} rows of {event}"
+
+
+def wait_signed(home: Home, seq: int) -> None:
+    """Look until this row is signed: then the gate writes nothing of its own accord."""
+    file = home.store / "checkpoint"
+    end = time.monotonic() + PATIENCE_S
+    while not file.exists() or int(file.read_text().splitlines()[1]) < seq:
+        assert time.monotonic() < end, f"row {seq} was not signed"
