@@ -1,0 +1,73 @@
+"""The worked examples of docs/ do what they say, run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.ctl import CLEAN, Ctl, open_gate
+from tests.support.gate import BUILD, READY_S, ROOT
+from tests.support.stub_gate import StubGate
+
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubGate]:
+    with open_gate() as running:
+        yield running
+
+
+def blocks(name: str) -> list[str]:
+    """The shell of a document's worked examples, piece by piece."""
+    text = (ROOT / "docs" / name).read_text()
+    found = BLOCK.findall(text.partition("\n## Worked examples\n")[2])
+    assert found, f"docs/{name} has no worked examples"
+    return found
+
+
+def run(stub: StubGate, folder: Path, script: str) -> str:
+    """What a piece prints; it must not fail."""
+    done = subprocess.run(
+        ["sh", "-eu", "-c", script],
+        cwd=folder,
+        env={
+            **CLEAN,
+            "PATH": f"{BUILD}/bin:/usr/bin:/bin",
+            "WARDED_PROFILE": str(stub.home.path / "profile/boss"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=READY_S,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def test_claim_12_the_examples_of_tokens_do_what_they_say(
+    stub: StubGate, tmp_path: Path
+) -> None:
+    issue, rotate, usage, retire, revoke, leaked, after = (
+        run(stub, tmp_path, script) for script in blocks("tokens.md")
+    )
+    assert len(re.findall(r"\bactive\b", issue)) == 3
+    assert len(list((tmp_path / "new").iterdir())) == 3
+    assert len(re.findall(r"^\w{10}$", rotate, re.MULTILINE)) == 3
+    assert len(re.findall(r"\bretiring\b", usage)) == 3
+    assert len(re.findall(r"\bactive\b", retire)) == 3
+    assert re.findall(r"^revoked +(\d)$", revoke + leaked, re.MULTILINE) == [
+        "3",
+        "3",
+        "0",
+    ]
+    assert re.findall(r"^already +(\d)$", leaked, re.MULTILINE) == ["3"]
+    assert len(re.findall(r" data (?:revoked|retired)$", leaked, re.MULTILINE)) == 6
+    assert "laptop stolen" in after
+    assert re.search(r"^verifies +yes$", after, re.MULTILINE)
+    gone = Ctl(stub.home.path / "profile/boss").json("list", "--state", "revoked")
+    assert [token["revoked_reason"] for token in gone] == ["laptop stolen"] * 3
