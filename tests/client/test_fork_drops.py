@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 import warded
 from warded import _fork, v1
-from warded._callid import make_call_id
+from warded._callid import GateClock, SystemClock, make_call_id
 from warded._connection import Connection
 from warded._links import links
 from warded._open import Socket
+from warded._renew import Renewal
 
 from tests.client.echo import echo
 from tests.client.fake_gate import FakeGate
@@ -239,3 +240,30 @@ def test_claim_12_parent_and_children_make_different_call_ids() -> None:
         made.append([ids[at : at + 16] for at in range(0, len(ids), 16)])
     made.append([make_call_id(0) for _ in range(IDS)])
     assert len({one for ids in made for one in ids}) == 3 * IDS
+
+
+def test_claim_12_parent_and_children_renew_their_tokens_at_different_moments(
+    tmp_path: Path,
+) -> None:
+    """All children of a trainer are not to ask the gate at once."""
+    (tmp_path / "expires").write_text(f"0 {1 << 62}\n")
+    moments = []
+    for _ in range(2):
+        reader, writer = os.pipe()
+
+        def tell(fd: int = writer) -> None:
+            os.write(fd, str(due_ms(tmp_path)).encode())
+
+        in_child(tell)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            moments.append(int(pipe.read()))
+    assert len({*moments, due_ms(tmp_path)}) == 3
+
+
+def due_ms(folder: Path) -> int:
+    """When a process that looks now would renew the token of this profile."""
+    renewal = Renewal(folder, GateClock(SystemClock()), lambda: 0)
+    renewal._watched = True  # no thread of its own
+    renewal._look()
+    return renewal._due_ms
