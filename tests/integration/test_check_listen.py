@@ -12,6 +12,8 @@ from tests.conftest import NewHome
 from tests.support.facts import facts, failed
 from tests.support.gate import Done, Home
 
+CONFIG = 78  # EX_CONFIG
+
 
 @pytest.fixture
 def home(new_home: NewHome) -> Path:
@@ -36,20 +38,22 @@ def set_listen(home: Path, url: str) -> None:
     config.write_text(text)
 
 
-NOWHERE = [
-    ("256.1.1.1:7443", "name an address of this host"),
-    ("[:::::]:7443", "name an address of this host"),
-    ("192.0.2.1:7443", "Cannot assign requested address; name an address"),
-]
-
-
-@pytest.mark.parametrize(("where", "says"), NOWHERE)
-def test_check_and_start_refuse_an_address_that_cannot_be_listened_on(
-    home: Path, where: str, says: str
+@pytest.mark.parametrize("where", ["256.1.1.1:7443", "[:::::]:7443"])
+@pytest.mark.parametrize("verb", ["check", "serve"])
+def test_what_is_no_address_is_refused_with_the_settings(
+    home: Path, verb: str, where: str
 ) -> None:
     set_listen(home, f"tls+tcp://{where}")
+    done = warded(home, verb)
+    assert (done.returncode, done.stdout) == (CONFIG, "")
+    assert re.search(r'warded\.yaml:\d+: listen\.url: "tls\+tcp://', done.stderr)
+
+
+def test_check_and_start_refuse_an_address_of_another_host(home: Path) -> None:
+    set_listen(home, "tls+tcp://192.0.2.1:7443")
     done = warded(home, "check")
     assert failed(done) == ["listen.url"]
+    says = "Cannot assign requested address; name an address of this host"
     assert says in facts(done)["listen.url"]
     assert done.returncode == 1
     assert warded(home, "serve").returncode != 0
