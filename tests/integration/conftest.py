@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import TRAINER, NewHome
-from tests.integration.scene import TRAINER as TRAINER_URI
-from tests.integration.scene import Scene
+from tests.integration.scene import Scene, open_scene
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
@@ -39,22 +38,12 @@ def caller(stub: StubGate) -> Iterator[RawClient]:
 @pytest.fixture
 def scene(new_home: NewHome) -> Iterator[Scene]:
     """Profiles that differ in what they may do, and a gate that knows them."""
-    home = new_home()
-    home.profile("trainer", "observe:python_code")
-    home.profile("other", "observe:python_code")
-    home.profile("reader", "audit:read")
-    home.profile("wrong_tool", "observe:bash_terminal")
-    home.profile("boss", "token:**", "observe:**")
-    not_yet, elsewhere = (
-        home.tokctl(
-            "issue", name, "--scope", TRAINER, "--bind", TRAINER_URI, *words
-        ).stdout.strip()
-        for name, *words in (
-            ("later", "--not-before", "+1h"),
-            ("elsewhere", "--audience", "spiffe://elsewhere/**"),
-        )
-    )
-    folder = home.path.parent / "made"
-    folder.mkdir()
-    with StubGate(home) as stub:
-        yield Scene(stub, home, folder, not_yet, elsewhere)
+    with open_scene(new_home()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared(module_home: Home) -> Iterator[Scene]:
+    """The same, one for all tests of a file whose every request is refused."""
+    with open_scene(module_home) as opened:
+        yield opened

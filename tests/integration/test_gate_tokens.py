@@ -267,11 +267,11 @@ def test_a_revocation_outlives_a_restart(scene: Scene) -> None:
     ],
 )
 def test_nobody_issues_what_they_do_not_hold_or_what_is_out_of_bounds(
-    scene: Scene, fields: dict[str, object], want: str
+    shared: Scene, fields: dict[str, object], want: str
 ) -> None:
     asked: dict[str, object] = {"name": "x", "scopes": ["observe:python_code"]}
     request = IssueRequest(**(asked | fields)).SerializeToString()
-    with RawClient(scene.profile("boss")) as boss:
+    with RawClient(shared.profile("boss")) as boss:
         assert reason(boss.call("/warded.v1.Token/Issue", request)) == want
 
 
@@ -286,8 +286,8 @@ def test_nobody_issues_what_they_do_not_hold_or_what_is_out_of_bounds(
     ],
 )
 def test_a_revocation_that_means_nothing_is_refused(
-    scene: Scene, request_: RevokeRequest, want: str
+    shared: Scene, request_: RevokeRequest, want: str
 ) -> None:
-    with RawClient(scene.profile("boss")) as boss:
+    with RawClient(shared.profile("boss")) as boss:
         reply = boss.call("/warded.v1.Token/Revoke", request_.SerializeToString())
     assert reason(reply) == want

@@ -204,14 +204,20 @@ def test_claim_05_table_fits_the_terminal(store: Store, columns: int) -> None:
 # --- ends ---------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store of more rows than a pipe holds."""
+    made = new_store(tmp_path_factory.mktemp("full") / "store")
+    made.rows("fill", "2000")
+    return made
+
+
 @pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv", "name"])
 def test_claim_05_reader_who_has_seen_enough_ends_it_quietly(
-    tmp_path: Path, form: str
+    full: Store, form: str
 ) -> None:
-    store = new_store(tmp_path / "store")
-    store.rows("fill", "2000")
     command = (
-        f"{program('tokctl')} audit query --limit 0 -o {form} --db {store.path}"
+        f"{program('tokctl')} audit query --limit 0 -o {form} --db {full.path}"
         f" | head -n 1; echo ${{PIPESTATUS[0]}}"
     )
     done = subprocess.run(

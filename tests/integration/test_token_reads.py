@@ -19,12 +19,20 @@ from warded.v1 import (
 
 from tests.conftest import NewHome
 from tests.support.calls import reason
+from tests.support.gate import Home
 from tests.support.token_scene import GOOD, HOUR_MS, MINUTE_MS, Scene, open_scene
 
 
 @pytest.fixture
 def scene(new_home: NewHome) -> Iterator[Scene]:
     with open_scene(new_home()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def shared(module_home: Home) -> Iterator[Scene]:
+    """For those whose every request is refused: one for all."""
+    with open_scene(module_home) as opened:
         yield opened
 
 
@@ -51,10 +59,10 @@ def scene(new_home: NewHome) -> Iterator[Scene]:
     ],
 )
 def test_bounds_of_what_may_be_asked_for(
-    scene: Scene, fields: dict[str, Any], word: str
+    shared: Scene, fields: dict[str, Any], word: str
 ) -> None:
     asked = {"name": "x", "scopes": ["observe:sql"], "ttl_ms": HOUR_MS} | fields
-    reply = scene.call("Issue", IssueRequest(**asked))
+    reply = shared.call("Issue", IssueRequest(**asked))
     assert reason(reply) == "FIELD_INVALID"
     assert word in reply.message
 

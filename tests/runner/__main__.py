@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from tests.runner import build
 from tests.runner.fuzz import CLAIM, FuzzSuite
 from tests.runner.lanes import run_lanes
 from tests.runner.lints import LintSuite
@@ -55,6 +56,7 @@ def suites_for(
 def prepare(suites: list[tuple[str, Suite]], progress: Progress) -> list[Result]:
     """Build and collect; what goes wrong there. After a failed build nothing more."""
     problems: list[Result] = []
+    build.begin_venv(progress.doing)
     for title, suite in suites:
         progress.title(f"preparing {title} tests")
         problems += suite.prepare()

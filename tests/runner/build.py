@@ -8,12 +8,13 @@ import hashlib
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.runner.model import BUILD, ROOT
-from tests.runner.process import Done, Watcher, run
+from tests.runner.process import Done, EndingError, Watcher, run
 
 BUILD_LIMIT_S = 1500.0
 
@@ -22,6 +23,9 @@ NICE = ("nice", "-n", "10")
 
 # A step of ninja that went well; what is left of its output are the failures.
 STEP = re.compile(r"^\[\d+/\d+\] .*\n", re.M)
+
+
+_making_venv = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,19 @@ def make(flavour: Flavour, watch: Watcher, *words: str) -> Done:
 
 def venv(watch: Watcher) -> tuple[Path, Done | None]:
     """The Python of the tests: Debian's, and tests/requirements.txt."""
-    wanted = ROOT / "tests/requirements.txt"
-    return made_venv(
-        BUILD / "venv", wanted.read_text(), watch, "--system-site-packages"
-    )
+    wanted = (ROOT / "tests/requirements.txt").read_text()
+    with _making_venv:
+        return made_venv(BUILD / "venv", wanted, watch, "--system-site-packages")
+
+
+def begin_venv(watch: Watcher) -> None:
+    """Make it beside a build, for it mostly waits for what it loads."""
+
+    def work() -> None:
+        with contextlib.suppress(EndingError):
+            venv(watch)
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def made_venv(

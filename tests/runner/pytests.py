@@ -21,7 +21,7 @@ from tests.runner.model import AT_ONCE, BUILD, ROOT, Lane, Outcome, Result, fail
 from tests.runner.process import Done, EndingError, Watcher, run
 
 TESTS = ROOT / "tests"
-LIMIT_S = 3600.0
+LIMIT_S, LONG_S = 3600.0, 8 * 3600.0
 
 # Folders that must have tests: a suite that is gone is a failure.
 EXPECTED = ("lint_faults", "platform", "client", "sandbox", "integration")
@@ -86,7 +86,7 @@ class PytestSuite:
             args = (files, held, inbox)
             threading.Thread(target=self._process, args=args, daemon=True).start()
             while isinstance(event := inbox.get(), dict):
-                held.pop(event["name"])
+                held.pop(event["name"], None)
                 yield _result(event)
             if event is None:
                 raise EndingError
@@ -144,7 +144,7 @@ class PytestSuite:
         command = [str(self._python), "-m", "pytest"]
         command += ["-p", "tests.runner.pytest_events"]
         command += ["--continue-on-collection-errors", *options, str(TESTS)]
-        return _talk(command, env, on_event)
+        return _talk(command, env, on_event, LONG_S if self._long else LIMIT_S)
 
 
 class Files:
@@ -180,7 +180,9 @@ class Files:
             return rest
 
 
-def _talk(command: list[str], env: dict[str, str], on_event: OnEvent) -> Done:
+def _talk(
+    command: list[str], env: dict[str, str], on_event: OnEvent, limit_s: float
+) -> Done:
     """Run pytest; on_event's text, if any, is the answer to an event."""
     events, tell = os.pipe()
     listen, answers = os.pipe()
@@ -196,7 +198,7 @@ def _talk(command: list[str], env: dict[str, str], on_event: OnEvent) -> Done:
     reader.start()
     try:
         env["WARDED_TEST_FDS"] = f"{tell} {listen}"
-        return run(command, timeout_s=LIMIT_S, env=env, pass_fds=(tell, listen))
+        return run(command, timeout_s=limit_s, env=env, pass_fds=(tell, listen))
     finally:
         os.close(tell)
         reader.join(5)
