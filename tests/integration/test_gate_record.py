@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
+import sqlite3
 import ssl
 import threading
 import time
@@ -56,6 +58,29 @@ def test_claim_09_no_record_no_run(stub: StubGate, caller: RawClient) -> None:
     assert reason(reply) == "AUDIT_UNWRITABLE"
     assert stub.count().jobs == 0
     stub.do("unwritable 0")
+
+
+def take_number(stub: StubGate, seq: int) -> None:
+    """Somebody else has written a row of this number: the gate's own is not taken."""
+    with contextlib.closing(sqlite3.connect(stub.home.store / "store.db")) as db, db:
+        names = [column[1] for column in db.execute("PRAGMA table_info(audit)")]
+        values = ", ".join("?" if name == "seq" else name for name in names)
+        db.execute(f"INSERT INTO audit SELECT {values} FROM audit WHERE seq = 1", [seq])
+
+
+@pytest.mark.parametrize(
+    ("ahead", "want", "jobs"),
+    [(1, "AUDIT_UNWRITABLE", 0), (2, "OUTCOME_UNRECORDED", 1)],
+    ids=["begin", "end"],
+)
+def test_claim_09_a_row_that_the_store_does_not_take_is_no_record(
+    stub: StubGate, caller: RawClient, ahead: int, want: str, jobs: int
+) -> None:
+    take_number(stub, caller.call(WHO).head.seq + ahead)
+    reply = caller.call(OBSERVE, batch("a"))
+    assert reason(reply) == want
+    assert stub.count().jobs == jobs
+    assert not reply.payload
 
 
 def test_claim_09_an_outcome_that_cannot_be_written_is_no_success(
