@@ -17,11 +17,7 @@ from tests.runner.model import ROOT, Lane, Outcome, Result, failed
 from tests.runner.process import Done, Watcher, run
 
 # With optimisation: TSan sees what the compiler made of it, and is slow enough.
-OPTIONS = (
-    "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-    "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -g1",
-    "-DWARDED_SANITIZE=thread",
-)
+OPTIONS = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DWARDED_SANITIZE=thread")
 TSAN = build.Flavour("tsan", "gcc", OPTIONS)
 LIMIT_S = 180.0
 LONG_S = 200  # of each file, in the long form
