@@ -11,7 +11,7 @@ from tests.conftest import NewHome
 from tests.support.calls import HEALTH, OBSERVE, WHO, batch, reason, results
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
-from tests.support.strangers import ask_without_reading, wait_counted
+from tests.support.strangers import ask_without_reading, counted, wait_counted
 from tests.support.stub_gate import StubGate
 
 CLIENTS, EACH = 5, 400
@@ -19,6 +19,8 @@ PARKED = CLIENTS * EACH
 CONTEXTS_BESIDE = 256  # above limits.in_flight
 LONG_MS = 300_000
 WINDOW = 4096  # what the system keeps for who does not read
+FEW = 15  # replies left unread that cost nobody his connection
+MUCH = batch(*["big 1048576"] * 4)  # more than systems keep for such a window
 PATIENCE_S = 5.0  # half of what a connection may stand still when there is room
 
 
@@ -96,3 +98,30 @@ def test_claim_07_who_reads_the_refusals_stays(
         for _ in range(calls):
             assert reason(hasty.receive()[1]) == "QUEUE_FULL"
         check_friends(stub, parked)
+
+
+def test_claim_07_in_a_crowd_few_unread_replies_are_nobodys_fault(
+    new_home: NewHome,
+) -> None:
+    """Together they leave too many unread, but none of them does: the last request of
+    each is asked with one fewer than that."""
+    home = new_home()
+    text = home.config.read_text()
+    limits = "limits:\n  in_flight: 32\n  request_bytes: 536870912\n"
+    home.config.write_text(f"{text}\n{limits}")
+    names = [f"slow{n}" for n in range((32 + CONTEXTS_BESIDE // 2) // FEW + 1)]
+    for name in names:
+        home.profile(name, "observe:python_code")
+    with StubGate(home) as gate, contextlib.ExitStack() as stack:
+        slow = [RawClient(home.path / f"profile/{n}", window=WINDOW) for n in names]
+        for raw in slow:
+            stack.callback(raw.close)
+            raw.send(raw.request(OBSERVE, MUCH).SerializeToString())
+        for raw in slow:
+            assert raw.read_length() > 4 << 20
+        for raw in slow * FEW + slow:
+            raw.send(raw.request(WHO).SerializeToString())
+        with RawClient(home.path / f"profile/{names[0]}") as late:
+            assert late.call(HEALTH).code == 0  # after all that
+        gate.stop()
+        assert not counted(gate, "conn", ["QUOTA"])
