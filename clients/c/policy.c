@@ -80,7 +80,7 @@ static size_t spread(const char *form, char ret_places[PLACES])
 {
     size_t n = 0;
     for (; *form != '\0'; form++) {
-        ret_places[n++] = *form == '$' ? PLACE_FIRST : *form;
+        ret_places[n++] = (char)(*form == '$' ? PLACE_FIRST : *form);
         for (size_t i = 2; *form == '$' && i < WD_SPIFFE_SEGMENT_BYTES; i++)
             ret_places[n++] = PLACE_MAYBE;
     }
