@@ -1,7 +1,7 @@
 /* audit_keeper.h - what a gate does for its trail beside the calls: seals, signs, prunes.
  *
  * Threads: start and stop: main. check: any.
- * Owns:    the archive, the checkpointer, and the credentials whose key signs: those of
+ * Owns:    the archive, the pruner, the checkpointer, and the credentials whose key signs: those of
  *          the start, also after a reload.
  * Source:  docs/audit.md. */
 #ifndef WD_SERVER_AUDIT_KEEPER_H
@@ -10,6 +10,7 @@
 #include "proto/tls/credentials.h"
 #include "server/parts.h"
 #include "store/checkpointer.h"
+#include "store/pruner.h"
 
 typedef struct wd_audit_keeper wd_audit_keeper;
 
@@ -21,6 +22,12 @@ WD_MUST_USE wd_status wd_audit_keeper_start(wd_gate *gate,
 
 /* Before the writer stops. NULL is fine. */
 void wd_audit_keeper_stop(wd_audit_keeper *keeper);
+
+/* What takes long of it (sealing, exports) ends soon, also when somebody waits for it. */
+void wd_audit_keeper_hurry(wd_audit_keeper *keeper);
+
+/* For Audit.Prune and Stats. */
+wd_pruner *wd_audit_keeper_pruner(wd_audit_keeper *keeper);
 
 /* For Audit.Checkpoint. */
 wd_checkpointer *wd_audit_keeper_checkpointer(wd_audit_keeper *keeper);

@@ -43,8 +43,9 @@ typedef enum wd_audit_level {
     WD_AUDIT_REQUEST, /* bounded payloads are kept too */
 } wd_audit_level;
 
-#define WD_TOOL_TAGS      32U /* most tags of one tool */
-#define WD_TOOL_TAG_BYTES 64U /* longest of them */
+#define WD_RETENTION_LEAST_MS 3600000U /* the least audit.retention.age_ms */
+#define WD_TOOL_TAGS          32U      /* most tags of one tool */
+#define WD_TOOL_TAG_BYTES     64U      /* longest of them */
 
 typedef enum wd_tool_kind {
     WD_TOOL_PYTHON_CODE,
@@ -93,6 +94,11 @@ typedef struct wd_config {
         uint64_t reserve_bytes;
         uint64_t segment_bytes; /* the open segment is sealed when it has so much */
         uint64_t segment_ms;    /* or when its oldest row is so old */
+        char *export_dir;       /* absolute: where pruned segments go */
+        struct {
+            uint64_t age_ms; /* segments that are older are pruned; 0: none are */
+            uint64_t bytes;  /* sealed segments take no more; 0: no limit */
+        } retention;
     } audit;
     struct {
         wd_sandbox_mode mode;

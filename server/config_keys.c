@@ -66,6 +66,15 @@ static const wd_key keys[] = {
      64 * GIB, "536870912", NULL, "rows are sealed into a file when they take so much"},
     {"audit.segment_ms", WD_KEY_UINT, AT(audit.segment_ms), "ms", 1000, 31 * DAY_MS,
      "86400000", NULL, "or when the oldest of them is so old"},
+    {"audit.export_dir", WD_KEY_PATH, AT(audit.export_dir), "", ANY_TEXT, "", NULL,
+     "where rows that are pruned are exported to first; better another disk "
+     "[state/store/exports]"},
+    {"audit.retention.age_ms", WD_KEY_UINT, AT(audit.retention.age_ms), "ms", 0,
+     3650 * DAY_MS, "0", NULL,
+     "sealed rows that are older are exported, then removed; 0: never"},
+    {"audit.retention.bytes", WD_KEY_UINT, AT(audit.retention.bytes), "bytes", 0,
+     UINT64_C(1048576) * GIB, "0", NULL,
+     "so are the oldest, when the sealed ones take more than this; 0: never"},
 
     {"sandbox.mode", WD_KEY_ENUM, AT(sandbox.mode), "", 0, 1, "namespaces",
      "namespaces|external", "external: all of Warded runs inside an outer sandbox"},

@@ -3,6 +3,7 @@
 #include "proto/c/hostname.h"
 #include "proto/c/limits.h"
 #include "server/config_keys.h"
+#include "server/config_retention.h"
 #include "server/config_value.h"
 
 #include <ctype.h>
@@ -137,6 +138,7 @@ static wd_status apply_paths(wd_config *c, wd_rule_failure *f, wd_error *err)
     WD_TRY(default_path(&c->identity.key, gate, "key.pem", err));
     WD_TRY(default_path(&c->identity.deny_list, gate, "deny", err));
     WD_TRY(default_path(&c->store.path, c->places.state_dir, "store", err));
+    WD_TRY(default_path(&c->audit.export_dir, c->store.path, "exports", err));
     char *store = strdup(c->store.path);
     if (store == NULL)
         return out_of_memory(err);
@@ -147,21 +149,15 @@ static wd_status apply_paths(wd_config *c, wd_rule_failure *f, wd_error *err)
 
 /* --- sandbox ------------------------------------------------------------------------ */
 
-static bool is_inside(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    return strncmp(path, folder, n) == 0 &&
-           (path[n] == '/' || path[n] == '\0' || folder[n - 1] == '/');
-}
-
 /* A root must not show what the sandbox is there to hide. */
 static const char *hidden_place(const wd_config *c, const char *root)
 {
     const char *hidden[] = {c->places.config_file, c->places.state_dir,
                             c->places.run_dir,     c->places.profile_dir,
-                            c->store.path,         c->identity.key};
+                            c->store.path,         c->audit.export_dir,
+                            c->identity.key};
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-        if (is_inside(hidden[i], root) || is_inside(root, hidden[i]))
+        if (wd_path_is_inside(hidden[i], root) || wd_path_is_inside(root, hidden[i]))
             return hidden[i];
     return NULL;
 }
@@ -185,7 +181,8 @@ static const char *nested_root(const wd_config *c, size_t i)
 {
     char *const *roots = c->sandbox.roots.items;
     for (size_t k = 0; k < i; k++) {
-        if (is_inside(roots[i], roots[k]) || is_inside(roots[k], roots[i]))
+        if (wd_path_is_inside(roots[i], roots[k]) ||
+            wd_path_is_inside(roots[k], roots[i]))
             return roots[k];
     }
     return NULL;
@@ -365,7 +362,8 @@ wd_status wd_config_apply_rules(wd_config *config, wd_rule_failure *ret_failure,
 {
     static wd_status (*const rules[])(wd_config *, wd_rule_failure *, wd_error *) = {
         apply_paths, /* first: later rules look at paths */
-        apply_listen, check_shares, check_redact, apply_sandbox, apply_tools,
+        apply_listen,       check_shares,  check_redact,
+        wd_retention_check, apply_sandbox, apply_tools,
     };
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         *ret_failure = (wd_rule_failure){0};

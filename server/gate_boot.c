@@ -181,6 +181,7 @@ void wd_gate_unboot(wd_gate *gate)
 {
     if (gate->listener != NULL)
         wd_listener_shut(gate->listener);
+    wd_audit_keeper_hurry(gate->audit_keeper);
     wd_link_stop(gate->link);
     wd_pool_stop(gate->service_pool);
     wd_pool_stop(gate->reader_pool);

@@ -38,11 +38,25 @@ static bool rest(wd_archive *archive, int64_t ms)
     return !atomic_load(&archive->stop);
 }
 
+/* Sealing waits for no export: pruning that fails rests by itself. */
+static void prune(wd_archive *archive, int64_t *ret_skip)
+{
+    wd_error err = {0};
+    if (archive->options.pruner == NULL || --*ret_skip > 0)
+        return;
+    wd_status status = wd_pruner_pass(archive->options.pruner, &err);
+    *ret_skip = status == WD_OK ? 1 : REST_AFTER;
+    if (status != WD_CANCELLED && archive->options.prune_passed != NULL)
+        archive->options.prune_passed(archive->options.prune_arg,
+                                      status != WD_OK ? &err : NULL);
+}
+
 static void *work(void *arg)
 {
     wd_archive *archive = arg;
     int64_t pass_ms = archive->options.pass_ms;
     int64_t ms = pass_ms;
+    int64_t skip = 1;
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), LOWEST);
     while (rest(archive, ms)) {
         wd_error err = {0};
@@ -51,6 +65,7 @@ static void *work(void *arg)
         if (status != WD_CANCELLED && archive->options.passed != NULL)
             archive->options.passed(archive->options.arg,
                                     status != WD_OK ? &err : NULL);
+        prune(archive, &skip);
     }
     return NULL;
 }

@@ -1,8 +1,8 @@
 /* archive.h - what keeps a trail in order while rows come: segments sealed, sealed rows
- * deleted from store.db, checkpoints signed, old segments exported and pruned.
+ * deleted from store.db, old segments exported and pruned (store/pruner.h).
  *
- * wd_archivist does it pass by pass on its caller's thread; wd_archive is a thread of low
- * priority that makes a pass a second.
+ * wd_archivist seals pass by pass on its caller's thread; wd_archive is a thread of low
+ * priority that makes a pass a second, then prunes what is due.
  *
  * Threads: an archivist has one owner; changes go through the writer, or, without one,
  *          straight to the store.
@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "store/audit.h"
+#include "store/pruner.h"
 #include "store/writer.h"
 
 #define WD_ARCHIVE_SEGMENT_BYTES (512ULL << 20) /* default of audit.segment_bytes */
@@ -32,6 +33,10 @@ typedef struct wd_archive_options {
     /* How a pass of the thread fared: for the log. NULL: well; else it tries again. */
     void (*passed)(void *arg, const wd_error *err);
     void *arg;
+
+    wd_pruner *pruner; /* what is due by it goes, between two passes; NULL: nothing */
+    void (*prune_passed)(void *arg, const wd_error *err); /* as passed */
+    void *prune_arg;
 } wd_archive_options;
 
 typedef struct wd_archivist wd_archivist;

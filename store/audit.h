@@ -114,7 +114,7 @@ typedef struct wd_audit_filter {
     const char *tool;
     uint32_t limit; /* rows; 0: 100; above WD_AUDIT_QUERY_ROWS: refused */
     bool newest_first;
-    bool without_reads; /* no rows audit.query */
+    bool without_reads; /* none of what reading the trail makes: see audit_filter.c */
 } wd_audit_filter;
 
 /* Rows that pass every filter, in the order of their seq, which newest_first turns

@@ -3,6 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A reader's calls, and what they were told. */
+#define WITHOUT_READS                                                                  \
+    " AND event NOT IN ('audit.query', 'audit.export') AND coalesce(method, '')"       \
+    " NOT GLOB '/warded.v1.Audit/[^P]*'"
+
 #define QUERY_ROWS 100U /* when nobody says how many */
 
 /* Filters that compare with one text. Parameters are numbered from 5 on. */
@@ -142,7 +147,7 @@ void wd_filter_write(const wd_audit_filter *filter, const char *row,
     }
     write_codes(filter, sql);
     if (filter->without_reads)
-        wd_filter_add(sql, " AND event <> 'audit.query'");
+        wd_filter_add(sql, WITHOUT_READS);
 }
 
 /* A parameter that the statement does not have is not bound: SQLite says RANGE. */

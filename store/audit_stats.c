@@ -196,7 +196,42 @@ static int64_t oldest_ms(const wd_audit_stats *stats, int64_t now_ms)
     return oldest;
 }
 
-static void predict(const gathering *g)
+/* What is exported to the same disk goes on taking its place. */
+static bool same_disk(const char *dir, const char *exports)
+{
+    WD_AUTO(wd_text) *above = strdup(exports);
+    struct stat own;
+    struct stat other;
+    if (above == NULL || stat(dir, &own) != 0)
+        return true;
+    while (stat(above, &other) != 0) { /* it is made when it is needed */
+        char *slash = strrchr(above, '/');
+        if (slash == NULL || slash == above)
+            return true;
+        *slash = '\0';
+    }
+    return own.st_dev == other.st_dev;
+}
+
+/* How much more the trail will take, at most, before as much goes as comes. */
+static uint64_t growth(const gathering *g, const char *dir, uint64_t bytes_per_day)
+{
+    double most = 0x1p63;
+    const double by_age =
+        (double)bytes_per_day * (double)g->ask->age_ms / (double)DAY_MS;
+    const uint64_t now = g->stats->bytes;
+    if (g->ask->exports != NULL && same_disk(dir, g->ask->exports))
+        return UINT64_MAX;
+    if (g->ask->age_ms != 0)
+        most = by_age;
+    if (g->ask->most_bytes != 0 && (double)g->ask->most_bytes < most)
+        most = (double)g->ask->most_bytes;
+    if (g->ask->age_ms == 0 && g->ask->most_bytes == 0)
+        return UINT64_MAX;
+    return most > (double)now ? (uint64_t)(most - (double)now) : 0;
+}
+
+static void predict(const gathering *g, const char *dir)
 {
     wd_audit_stats *stats = g->stats;
     int64_t span = g->ask->now_ms - oldest_ms(stats, g->ask->now_ms);
@@ -208,7 +243,8 @@ static void predict(const gathering *g)
     double each = stats->rows > 0 ? (double)stats->bytes / (double)stats->rows : 0;
     stats->rows_per_day = (uint64_t)rows;
     stats->bytes_per_day = (uint64_t)(rows * each);
-    stats->no_end = stats->bytes_per_day == 0;
+    stats->no_end = stats->bytes_per_day == 0 ||
+                    growth(g, dir, stats->bytes_per_day) <= stats->free_bytes;
     if (!stats->no_end)
         stats->days_left = stats->free_bytes / stats->bytes_per_day;
 }
@@ -228,6 +264,7 @@ static wd_status read_free(const wd_trail *trail, gathering *g, wd_error *err)
 static wd_status gather(gathering *g, wd_trail *trail, wd_error *err)
 {
     int64_t signed_seq = 0;
+    int64_t tombstones = 0;
     WD_TRY(wd_sql_exec(g->tally,
                        "CREATE TABLE counts (what INTEGER, value TEXT, n INTEGER,"
                        " PRIMARY KEY (what, value)) WITHOUT ROWID",
@@ -244,7 +281,13 @@ static wd_status gather(gathering *g, wd_trail *trail, wd_error *err)
         wd_sql_number(trail->db, "SELECT max(seq) FROM checkpoints", &signed_seq, err));
     g->stats->checkpoint_seq = (uint64_t)signed_seq;
     WD_TRY(read_free(trail, g, err));
-    predict(g);
+    g->stats->pruned_seq = trail->pruned;
+    WD_TRY(wd_sql_number(trail->db,
+                         "SELECT count(*) FROM meta WHERE name >= 'pruned:'"
+                         " AND name < 'pruned;'",
+                         &tombstones, err));
+    g->stats->n_tombstones = (uint64_t)tombstones;
+    predict(g, trail->place.dir);
     return WD_OK;
 }
 

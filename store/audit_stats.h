@@ -29,6 +29,9 @@ typedef struct wd_stats_ask {
     int64_t since_ms; /* counts of segments that have rows from then on; 0: all */
     int64_t now_ms;
     uint64_t reserve_bytes; /* of the disk's free space so much does not count */
+    int64_t age_ms;         /* retention; 0: rows stay */
+    uint64_t most_bytes;    /* sealed segments take no more; 0: no limit */
+    const char *exports;    /* where what is pruned goes; NULL: to no disk */
     wd_store_disk disk;     /* all NULL: the real one */
 } wd_stats_ask;
 
@@ -42,10 +45,13 @@ typedef struct wd_audit_stats {
     uint64_t rows_per_day;
     uint64_t bytes_per_day;
     uint64_t free_bytes;
-    uint64_t days_left; /* at this rate; 0 and no_end: it does not fill */
+    uint64_t days_left; /* at this rate; 0 and no_end: it does not fill, as retention
+                           lets it grow no further than there is room */
     bool no_end;
     wd_head head;
     uint64_t checkpoint_seq; /* 0: none */
+    uint64_t pruned_seq;     /* 0: none */
+    uint64_t n_tombstones;
 } wd_audit_stats;
 
 void wd_audit_stats_done(wd_audit_stats *stats);

@@ -77,6 +77,9 @@ void wd_store_publish_head(wd_store *store, const wd_head *head);
 /* Names of meta: a signer's certificate in PEM, with its key's id behind. */
 #define WD_META_SIGNER       "signer:"
 #define WD_CERTIFICATE_BYTES 8192U
+/* The last row that was pruned, and its hash; of each segment "pruned:FIRST" besides. */
+#define WD_META_PRUNED      "pruned_seq"
+#define WD_META_PRUNED_HASH "pruned_hash"
 
 /* Value of `name` in meta: *ret_value is "" when there is none. */
 WD_MUST_USE wd_status wd_meta_read(sqlite3 *db, const char *name, char *ret_value,

@@ -1,11 +1,8 @@
 #include "store/seal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/audit_cells.h"
@@ -56,21 +53,6 @@ typedef struct building {
     wd_facts *facts;
     wd_trail *trail;
 } building;
-
-/* --- the file --------------------------------------------------------------------- */
-
-static wd_status make_file(const char *dir, const char *path, wd_error *err)
-{
-    struct stat st;
-    (void)unlink(path);
-    WD_AUTO_FD int fd =
-        open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || (geteuid() == 0 &&
-                   (stat(dir, &st) != 0 || fchown(fd, st.st_uid, st.st_gid) != 0)))
-        return wd_fail(err, WD_UNAVAILABLE, "could not make %s: %s", path,
-                       strerrordesc_np(errno));
-    return WD_OK;
-}
 
 static bool told_to_stop(const wd_seal *seal)
 {
@@ -304,38 +286,22 @@ static wd_status build(const wd_seal *seal, const char *path, wd_error *err)
     WD_TRY(wd_trail_begin(seal->db, &seal->place, &trail, err));
     (void)sqlite3_exec(seal->db, "RELEASE trail", NULL, NULL, NULL);
     trail.begun = false; /* rows never change: no need to hold the moment */
-    WD_TRY(make_file(seal->place.dir, path, err));
+    WD_TRY(wd_segment_file_make(seal->place.dir, path, err));
     WD_TRY(wd_sql_open(path, SQLITE_OPEN_READWRITE, seal->place.vfs, &db, err));
     const building b = {seal, db, facts, &trail};
     return fill(&b, err);
 }
 
-static wd_status name_it(const wd_seal *seal, const char *path, wd_error *err)
-{
-    const wd_segment segment = {.first = seal->first, .last = seal->last};
-    WD_AUTO(wd_text) *final = wd_segment_path(seal->place.dir, &segment);
-    WD_AUTO(wd_text) *folder = wd_segment_file(seal->place.dir, "");
-    if (final == NULL || folder == NULL)
-        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
-    if (chmod(path, 0400) != 0)
-        return wd_fail(err, WD_UNAVAILABLE, "chmod %s: %s", path,
-                       strerrordesc_np(errno));
-    WD_TRY(wd_segment_sync(path, err));
-    if (rename(path, final) != 0)
-        return wd_fail(err, WD_UNAVAILABLE, "could not name %s: %s", final,
-                       strerrordesc_np(errno));
-    return wd_segment_sync(folder, err);
-}
-
 wd_status wd_seal_build(const wd_seal *seal, wd_error *err)
 {
+    const wd_segment segment = {.first = seal->first, .last = seal->last};
     WD_AUTO(wd_text) *path = wd_segment_file(seal->place.dir, "new.db");
     if (path == NULL)
         return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
     WD_TRY(wd_segment_folder(seal->place.dir, err));
     wd_status status = build(seal, path, err);
     if (status == WD_OK)
-        status = name_it(seal, path, err);
+        status = wd_segment_name(seal->place.dir, path, &segment, err);
     if (status != WD_OK)
         (void)unlink(path);
     return status;

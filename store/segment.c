@@ -157,6 +157,64 @@ wd_status wd_segment_open(const char *dir, const wd_segment *segment, const char
     return WD_OK;
 }
 
+wd_status wd_segment_file_make(const char *dir, const char *path, wd_error *err)
+{
+    struct stat st;
+    (void)unlink(path);
+    WD_AUTO_FD int fd =
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || (geteuid() == 0 &&
+                   (stat(dir, &st) != 0 || fchown(fd, st.st_uid, st.st_gid) != 0)))
+        return wd_fail(err, WD_UNAVAILABLE, "could not make %s: %s", path,
+                       strerrordesc_np(errno));
+    return WD_OK;
+}
+
+wd_status wd_segment_name(const char *dir, const char *path, const wd_segment *segment,
+                          wd_error *err)
+{
+    WD_AUTO(wd_text) *final = wd_segment_path(dir, segment);
+    WD_AUTO(wd_text) *folder = wd_segment_file(dir, "");
+    if (final == NULL || folder == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
+    if (chmod(path, 0400) != 0)
+        return wd_fail(err, WD_UNAVAILABLE, "chmod %s: %s", path,
+                       strerrordesc_np(errno));
+    WD_TRY(wd_segment_sync(path, err));
+    if (rename(path, final) != 0)
+        return wd_fail(err, WD_UNAVAILABLE, "could not name %s: %s", final,
+                       strerrordesc_np(errno));
+    return wd_segment_sync(folder, err);
+}
+
+/* The whole file of a segment of which there is what is kept. */
+static wd_status tidy_one(const char *dir, const wd_segment *whole, wd_error *err)
+{
+    const wd_segment rest = {whole->first, whole->last, true};
+    WD_AUTO(wd_text) *path = wd_segment_path(dir, whole);
+    WD_AUTO(wd_text) *kept = wd_segment_path(dir, &rest);
+    if (path == NULL || kept == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
+    if (access(kept, F_OK) == 0 && unlink(path) != 0 && errno != ENOENT)
+        return wd_fail(err, WD_UNAVAILABLE, "could not remove %s: %s", path,
+                       strerrordesc_np(errno));
+    return WD_OK;
+}
+
+wd_status wd_segments_tidy(const char *dir, uint64_t pruned, wd_error *err)
+{
+    WD_AUTO(wd_text) *folder = wd_segment_file(dir, "");
+    WD_AUTO_SEGMENTS all = {0};
+    if (folder == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
+    WD_TRY(read_folder(folder, &all, err));
+    for (size_t i = 0; i < all.n; i++) {
+        if (!all.list[i].kept_only && all.list[i].last <= pruned)
+            WD_TRY(tidy_one(dir, &all.list[i], err));
+    }
+    return WD_OK;
+}
+
 wd_status wd_segment_sync(const char *path, wd_error *err)
 {
     WD_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -3,7 +3,8 @@
  *     DIR/audit/1-500.db      rows 1 to 500, with what makes them quick to find
  *     DIR/audit/1-500.kept    what is left of them once they were pruned: the rows about
  *                             tokens and the tombstones
- *     DIR/audit/new.db        a segment in the making; of no worth after a crash
+ *     DIR/audit/new.db        a segment in the making; of no worth after a crash, and so
+ *     DIR/audit/new.kept      what is to be kept of one
  *
  * Threads: any; each caller has its own list and its own connections.
  * Owns:    what a list points to; wd_segments_done frees it.
@@ -51,6 +52,22 @@ WD_MUST_USE wd_status wd_segment_open(const char *dir, const wd_segment *segment
 /* Makes what was written to a file, or to the folder's list of names, durable.
  * Errors: UNAVAILABLE */
 WD_MUST_USE wd_status wd_segment_sync(const char *path, wd_error *err);
+
+/* A new, empty file of the store's owner, 0600; one that is there already goes first.
+ * Errors: UNAVAILABLE */
+WD_MUST_USE wd_status wd_segment_file_make(const char *dir, const char *path,
+                                           wd_error *err);
+
+/* Makes a finished file durable, read-only, and calls it what `segment` is called: from
+ * then on it counts, also after a crash.
+ * Errors: UNAVAILABLE, RESOURCE_EXHAUSTED */
+WD_MUST_USE wd_status wd_segment_name(const char *dir, const char *path,
+                                      const wd_segment *segment, wd_error *err);
+
+/* Removes the whole files of segments up to `pruned` of which what is kept is there: a
+ * crash came between.
+ * Errors: UNAVAILABLE, RESOURCE_EXHAUSTED */
+WD_MUST_USE wd_status wd_segments_tidy(const char *dir, uint64_t pruned, wd_error *err);
 
 /* Makes the folder when it is not there, 0700 and the store's owner's.
  * Errors: UNAVAILABLE */

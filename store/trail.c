@@ -6,19 +6,12 @@
 #include "proto/c/clock.h"
 #include "proto/c/sha256.h"
 #include "store/audit_cells.h"
+#include "store/audit_pruned.h"
 #include "store/internal.h"
 
 #define PROGRESS_STEPS 1000 /* of SQLite's machine between two looks at the clock */
 
 /* --- begin and end ---------------------------------------------------------------- */
-
-static wd_status pruned_of(sqlite3 *db, uint64_t *ret_pruned, wd_error *err)
-{
-    char text[24];
-    WD_TRY(wd_meta_read(db, "pruned_seq", text, sizeof(text), err));
-    *ret_pruned = strtoull(text, NULL, 10);
-    return WD_OK;
-}
 
 /* The first read pins the moment; what is deleted from store.db is in a segment since
  * before that, so the folder is read afterwards. */
@@ -28,7 +21,7 @@ wd_status wd_trail_begin(sqlite3 *db, const wd_trail_place *place, wd_trail *ret
     wd_trail trail = {.db = db, .place = *place};
     WD_TRY(wd_sql_exec(db, "SAVEPOINT trail", err));
     trail.begun = true;
-    wd_status status = pruned_of(db, &trail.pruned, err);
+    wd_status status = wd_pruned_seq(db, &trail.pruned, err);
     if (status == WD_OK)
         status = wd_segments_find(place->dir, trail.pruned, &trail.segments, err);
     if (status == WD_OK)
@@ -115,7 +108,7 @@ static wd_status pruned_hash(wd_trail *trail, uint8_t ret_hash[WD_AUDIT_HASH_BYT
                              wd_error *err)
 {
     char hex[WD_AUDIT_HASH_BYTES * 2 + 1];
-    WD_TRY(wd_meta_read(trail->db, "pruned_hash", hex, sizeof(hex), err));
+    WD_TRY(wd_meta_read(trail->db, WD_META_PRUNED_HASH, hex, sizeof(hex), err));
     if (!wd_hex_parse(hex, ret_hash, WD_AUDIT_HASH_BYTES))
         return wd_fail(err, WD_DATA_LOSS, "the hash of the last pruned row is gone");
     return WD_OK;

@@ -1,7 +1,9 @@
 /* Health: is the gate fit to take actions, and how well is it locked. */
 #include <stdio.h>
 
+#include "server/audit_keeper.h"
 #include "server/call.h"
+#include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
 
@@ -16,6 +18,7 @@ typedef struct answer {
     char problem[PROBLEM_BYTES];
     Warded__V1__Layer layers[MOST_LAYERS];
     Warded__V1__Layer *pointers[MOST_LAYERS];
+    char *warnings[1];
 } answer;
 
 static void set_layers(answer *a, const Warded__Exec__V1__Ready *ready)
@@ -43,6 +46,20 @@ static void set_problem(answer *a, const char *problem)
     a->reply.problem = a->problem;
 }
 
+/* No more than that: what is wrong says Audit.Stats, to those who may read the trail. */
+static void set_warnings(answer *a, const wd_gate *gate)
+{
+    static const char words[] =
+        "audit retention has stopped: see the log, or tokctl audit stats";
+    char problem[2];
+
+    wd_pruner_problem(wd_audit_keeper_pruner(gate->audit_keeper), problem,
+                      sizeof(problem));
+    a->warnings[0] = wd_pb_text(words);
+    a->reply.warnings = a->warnings;
+    a->reply.n_warnings = problem[0] != '\0' ? 1 : 0;
+}
+
 static void set_facts(answer *a, const wd_gate *gate, const wd_link_ready *ready)
 {
     Warded__V1__HealthCheckReply *reply = &a->reply;
@@ -52,6 +69,7 @@ static void set_facts(answer *a, const wd_gate *gate, const wd_link_ready *ready
     reply->in_flight = (uint32_t)wd_inflight_count(gate->inflight);
     reply->running = wd_link_running(gate->link);
     reply->uptime_ms = (uint64_t)(wd_clock_mono_ms(gate->clock) - gate->started_ms);
+    set_warnings(a, gate);
     if (ready != NULL)
         set_layers(a, ready->message);
 }

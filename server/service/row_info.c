@@ -108,3 +108,51 @@ void wd_row_filter(const Warded__V1__AuditFilter *asked, wd_audit_filter *filter
     filter->trace_id = asked->trace_id;
     filter->tool = asked->tool;
 }
+
+/* --- what was pruned ------------------------------------------------------------------- */
+
+Warded__V1__AuditGap *wd_row_gap_copy(const wd_tombstone *tombstone, wd_budget *budget)
+{
+    copying g = {.budget = budget};
+    Warded__V1__AuditGap *to = wd_budget_take(budget, sizeof(*to));
+
+    if (to == NULL)
+        return NULL;
+    warded__v1__audit_gap__init(to);
+    to->first_seq = tombstone->first;
+    to->last_seq = tombstone->last;
+    to->tombstone_seq = tombstone->seq;
+    to->export = copy(&g, tombstone->file);
+    to->sha256 = copy(&g, tombstone->sha256);
+    return g.full ? NULL : to;
+}
+
+Warded__V1__AuditGap **wd_row_gaps_copy(const wd_tombstones *all, wd_budget *budget,
+                                        size_t *ret_n)
+{
+    Warded__V1__AuditGap **list =
+        wd_budget_take(budget, (all->n + 1) * sizeof(Warded__V1__AuditGap *));
+
+    for (size_t i = 0; list != NULL && i < all->n; i++) {
+        list[i] = wd_row_gap_copy(&all->list[i], budget);
+        if (list[i] == NULL)
+            return NULL;
+    }
+    *ret_n = all->n;
+    return list;
+}
+
+wd_status wd_row_gaps(wd_reader *reader, const wd_audit_filter *filter, uint64_t next,
+                      wd_tombstones *ret, wd_error *err)
+{
+    uint64_t low = filter->newest_first ? filter->to_seq : filter->from_seq;
+    uint64_t high = filter->newest_first ? filter->from_seq : filter->to_seq;
+
+    if (high == 0)
+        high = INT64_MAX;
+    if (next != 0 && filter->newest_first)
+        low = next + 1;
+    else if (next != 0)
+        high = next - 1;
+    return wd_tombstones_between(reader, low, high, ret, err);
+}

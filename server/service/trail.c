@@ -98,10 +98,26 @@ static wd_status note_rows(wd_call *call, const gathered *g, wd_error *err)
     return wd_trail_read_note(call, &read, err);
 }
 
+static wd_status fill_gaps(wd_reader *reader, const wd_audit_filter *filter,
+                           Warded__V1__QueryReply *reply, wd_budget **ret_budget,
+                           wd_error *err)
+{
+    WD_AUTO_TOMBSTONES gaps = {0};
+
+    WD_TRY(wd_row_gaps(reader, filter, reply->next_seq, &gaps, err));
+    *ret_budget = wd_budget_new((gaps.n + 1) * WD_ROW_GAP_BYTES);
+    if (*ret_budget != NULL)
+        reply->gaps = wd_row_gaps_copy(&gaps, *ret_budget, &reply->n_gaps);
+    if (reply->gaps == NULL)
+        return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
+    return WD_OK;
+}
+
 static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *g,
                         wd_error *err)
 {
     Warded__V1__QueryReply reply = WARDED__V1__QUERY_REPLY__INIT;
+    WD_AUTO(wd_budget) *gaps = NULL;
     Warded__V1__AuditHead head = WARDED__V1__AUDIT_HEAD__INIT;
     WD_AUTO(wd_reader) *reader = NULL;
     const wd_audit_sink sink = {gather, g};
@@ -113,6 +129,7 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *
     WD_TRY(wd_audit_read_head(reader, &newest, err));
     if (g->full && g->n_rows > 0) /* what did not fit comes with the next answer */
         reply.next_seq = after(filter, g->rows[g->n_rows - 1]->seq);
+    WD_TRY(fill_gaps(reader, filter, &reply, &gaps, err));
     WD_TRY(note_rows(call, g, err));
     reply.rows = g->rows;
     reply.n_rows = g->n_rows;
@@ -163,11 +180,13 @@ wd_status wd_service_trail_add(wd_registry *registry, wd_error *err)
         .checkpoint = wd_trail_checkpoint,
         .stats = wd_trail_stats,
         .export = wd_trail_export,
+        .prune = wd_trail_prune,
     };
     static const char *const readers[] = {
         "/warded.v1.Audit/Query",  "/warded.v1.Audit/Show",
         "/warded.v1.Audit/Verify", "/warded.v1.Audit/Checkpoint",
         "/warded.v1.Audit/Stats",  "/warded.v1.Audit/Export",
+        "/warded.v1.Audit/Prune",
     };
 
     WD_TRY(wd_registry_add(registry, &wd_warded_v1_audit, &service, err));

@@ -22,6 +22,9 @@ wd_step wd_trail_stats(void *self, wd_call *call,
 wd_step wd_trail_export(void *self, wd_call *call,
                         const Warded__V1__ExportRequest *request, wd_error *err);
 
+wd_step wd_trail_prune(void *self, wd_call *call,
+                       const Warded__V1__PruneRequest *request, wd_error *err);
+
 /* What a filter asks for (NULL: nothing), where it can be asked for.
  * Errors: INVALID_ARGUMENT FIELD_INVALID, UNIMPLEMENTED NOT_BUILT */
 WD_MUST_USE wd_status wd_trail_check_filter(const Warded__V1__AuditFilter *asked,

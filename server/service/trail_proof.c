@@ -138,6 +138,28 @@ static wd_status prove(wd_call *call, wd_reader *reader, const shown *s, wd_erro
     return wd_warded_v1_audit_reply_show(call, &reply, err);
 }
 
+/* No row, but perhaps the tombstone of the range that it was in. */
+static wd_status tell_pruned(wd_call *call, wd_reader *reader, uint64_t seq,
+                             wd_error *err)
+{
+    Warded__V1__AuditShowReply reply = WARDED__V1__AUDIT_SHOW_REPLY__INIT;
+    WD_AUTO_TOMBSTONES gaps = {0};
+    WD_AUTO(wd_budget) *budget = wd_budget_new(WD_ROW_GAP_BYTES);
+    const wd_trail_read read = {.rows = 0};
+
+    if (seq != 0)
+        WD_TRY(wd_tombstones_between(reader, seq, seq, &gaps, err));
+    if (gaps.n == 0)
+        return wd_refuse(err, WD_REASON_NOT_ON_RECORD,
+                         "there is no such row in the trail");
+    if (budget != NULL)
+        reply.pruned = wd_row_gap_copy(&gaps.list[0], budget);
+    if (reply.pruned == NULL)
+        return no_memory(err);
+    WD_TRY(wd_trail_read_note(call, &read, err));
+    return wd_warded_v1_audit_reply_show(call, &reply, err);
+}
+
 static wd_status show(wd_call *call, const Warded__V1__AuditShowRequest *request,
                       wd_error *err)
 {
@@ -158,8 +180,7 @@ static wd_status show(wd_call *call, const Warded__V1__AuditShowRequest *request
     if (s.full)
         return no_memory(err);
     if (s.n == 0)
-        return wd_refuse(err, WD_REASON_NOT_ON_RECORD,
-                         "there is no such row in the trail");
+        return tell_pruned(call, reader, request->seq, err);
     return prove(call, reader, &s, err);
 }
 
@@ -234,6 +255,8 @@ static wd_status verify(wd_call *call, const Warded__V1__VerifyRequest *request,
         .n_witnessed = request->n_witnessed,
         .checkpoint = request->checkpoint[0] != '\0' ? request->checkpoint : NULL,
         .checker = wd_audit_keeper_checker(),
+        .exports =
+            request->exports_elsewhere ? NULL : call->gate->config->audit.export_dir,
     };
     WD_TRY(wd_trail_reader(call, &reader, err));
     if (wd_audit_verify(reader, &range, &report, &cause) != WD_OK &&

@@ -1,4 +1,5 @@
 /* Audit.Stats: how much there is, of what, and how long the disk will do. */
+#include "server/audit_keeper.h"
 #include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/trail.h"
@@ -73,6 +74,8 @@ static void fill_numbers(const wd_audit_stats *stats, Warded__V1__StatsReply *re
     reply->days_left = stats->days_left;
     reply->no_end = stats->no_end;
     reply->checkpoint_seq = stats->checkpoint_seq;
+    reply->tombstones = (uint32_t)stats->n_tombstones;
+    reply->pruned_seq = stats->pruned_seq;
 }
 
 static wd_status answer(wd_call *call, const wd_audit_stats *stats, wd_error *err)
@@ -80,6 +83,7 @@ static wd_status answer(wd_call *call, const wd_audit_stats *stats, wd_error *er
     Warded__V1__StatsReply reply = WARDED__V1__STATS_REPLY__INIT;
     Warded__V1__AuditHead head = WARDED__V1__AUDIT_HEAD__INIT;
     const wd_trail_read read = {.rows = 0};
+    char problem[WD_ERROR_MSG_BYTES];
     WD_AUTO(wd_budget) *budget =
         wd_budget_new((stats->n_segments + stats->n_counts) * 128);
 
@@ -87,6 +91,9 @@ static wd_status answer(wd_call *call, const wd_audit_stats *stats, wd_error *er
         return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
     WD_TRY(fill_lists(stats, budget, &reply, err));
     fill_numbers(stats, &reply);
+    wd_pruner_problem(wd_audit_keeper_pruner(call->gate->audit_keeper), problem,
+                      sizeof(problem));
+    reply.retention_problem = wd_pb_text(problem);
     head.seq = stats->head.seq;
     head.hash = wd_pb_bytes(stats->head.hash, sizeof(stats->head.hash));
     reply.head = &head;
@@ -99,10 +106,14 @@ static wd_status run(wd_call *call, const Warded__V1__StatsRequest *request,
 {
     WD_AUTO(wd_reader) *reader = NULL;
     WD_AUTO_STATS stats = {0};
+    const wd_config *config = call->gate->config;
     const wd_stats_ask ask = {
         .since_ms = (int64_t)request->since_ms,
         .now_ms = wd_clock_wall_ms(call->gate->clock),
-        .reserve_bytes = call->gate->config->audit.reserve_bytes,
+        .reserve_bytes = config->audit.reserve_bytes,
+        .age_ms = (int64_t)config->audit.retention.age_ms,
+        .most_bytes = config->audit.retention.bytes,
+        .exports = config->audit.export_dir,
     };
 
     if (request->since_ms > INT64_MAX)

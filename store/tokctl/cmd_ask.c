@@ -44,6 +44,7 @@ const wd_verb wd_verb_whoami = {
 static const wd_column health_members[] = {
     {"status", "status", WD_COLUMN_STATE, false},
     {"problem", "problem", WD_COLUMN_TEXT, false},
+    {"warnings", "warnings", WD_COLUMN_TEXT, false},
     {"gate", "gate", WD_COLUMN_TEXT, false},
     {"version", "version", WD_COLUMN_TEXT, false},
     {"up", "uptime_ms", WD_COLUMN_SPAN, false},

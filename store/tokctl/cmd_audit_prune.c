@@ -13,7 +13,14 @@
 #include "store/tokctl/views.h"
 #include "warded/v1/audit.pb-c.h"
 
-enum option_key { OPTION_OLDER = 256, OPTION_TO, OPTION_NOW, OPTION_AT, OPTION_OUT };
+enum option_key {
+    OPTION_OLDER = 256,
+    OPTION_TO,
+    OPTION_EXPORTS,
+    OPTION_NOW,
+    OPTION_AT,
+    OPTION_OUT
+};
 
 /* --- prune ----------------------------------------------------------------------------------- */
 
@@ -27,13 +34,16 @@ static const struct argp_option prune_options[] = {
     {"older-than", OPTION_OLDER, "SPAN", 0, "Segments whose newest row is older", 0},
     {"to", OPTION_TO, "SEQ", 0, "Segments that end at or before this row", 0},
     {"reason", 'r', "TEXT", 0, "Why, for the record", 0},
+    {"exports", OPTION_EXPORTS, "DIR", 0,
+     "With --db or --home: export to DIR [exports, in the store's folder]", 0},
     {0},
 };
 
 static const char prune_doc[] =
     "Export whole sealed segments to the gate's audit.export_dir, then remove them. "
     "Each leaves a row that tells of it (audit.prune), across which 'audit verify' "
-    "still passes.\v"
+    "still passes. What is not sealed, the newest sealed segment and rows of the last "
+    "hour stay.\v"
     "  tokctl audit prune --older-than 90d --dry-run\n\n"
     "It asks first; --yes does not.";
 
@@ -58,6 +68,9 @@ static error_t parse_prune(int key, char *value, struct argp_state *state)
         return 0;
     case 'r':
         args->ask.reason = value;
+        return 0;
+    case OPTION_EXPORTS:
+        args->ctl->exports = value;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -118,7 +131,7 @@ const wd_verb wd_verb_audit_prune = {
     .doc = prune_doc,
     .options = prune_options,
     .parser = parse_prune,
-    .flags = WD_VERB_DRY_RUN | WD_VERB_ASKS,
+    .flags = WD_VERB_OFFLINE | WD_VERB_DRY_RUN | WD_VERB_ASKS,
     .run = run_prune,
 };
 

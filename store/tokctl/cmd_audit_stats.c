@@ -38,6 +38,8 @@ static const wd_column members[] = {
     {"days left", "days_left", WD_COLUMN_TEXT, false},
     {"never full", "no_end", WD_COLUMN_TEXT, false},
     {"tombstones", "tombstones", WD_COLUMN_TEXT, false},
+    {"pruned up to", "pruned_seq", WD_COLUMN_COUNT, false},
+    {"not pruned", "retention_problem", WD_COLUMN_TEXT, false},
     {"newest row", "head.seq", WD_COLUMN_TEXT, false},
     {"checkpoint at", "checkpoint_seq", WD_COLUMN_COUNT, false},
     {NULL, NULL, WD_COLUMN_TEXT, false},

@@ -12,7 +12,7 @@
 
 #define WITNESSES_COUNT 64U
 
-enum option_key { OPTION_CHECKPOINT = 256, OPTION_ELSEWHERE };
+enum option_key { OPTION_CHECKPOINT = 256, OPTION_ELSEWHERE, OPTION_EXPORTS };
 
 typedef struct arguments {
     wd_tokctl *ctl; /* first: see wd_tokctl_parse */
@@ -31,6 +31,8 @@ static const struct argp_option options[] = {
      "A signed checkpoint, to be checked and begun with", 0},
     {"exports-elsewhere", OPTION_ELSEWHERE, NULL, 0,
      "Exports of pruned rows were moved away: do not look for them", 0},
+    {"exports", OPTION_EXPORTS, "DIR", 0,
+     "With --db or --home: where they are [exports, in the store's folder]", 0},
     {0},
 };
 
@@ -39,8 +41,10 @@ static const char doc[] =
     "put in. A tail that was cut off, or a trail made anew from some row on, shows "
     "only against heads kept elsewhere: every reply carries one, and clients keep "
     "them. Of the whole trail, also that each token is what the trail says of it: "
-    "none widened, put off, brought back, put in or taken out; and that no page or "
-    "index of a file is damaged.\v"
+    "none widened, put off, brought back, put in or taken out; that what was pruned "
+    "has "
+    "a tombstone, and its export is there and unchanged; and that no page or index of "
+    "a file is damaged.\v"
     "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n"
     "  tokctl audit verify -o jsonl | jq -r .head >>heads    # be a witness "
     "yourself\n\n"
@@ -94,6 +98,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_ELSEWHERE:
         args->ask.exports_elsewhere = true;
+        return 0;
+    case OPTION_EXPORTS:
+        args->ctl->exports = value;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

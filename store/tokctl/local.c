@@ -125,6 +125,17 @@ wd_status wd_local_keep(wd_local *local, wd_token *token, wd_error *err)
     return WD_OK;
 }
 
+const char *wd_local_exports(wd_local *local)
+{
+    char path[PATH_MAX];
+    if (local->ctl->exports != NULL)
+        return local->ctl->exports;
+    int size = snprintf(path, sizeof(path), "%s/exports", local->ctl->dir);
+    if (size < 0 || (size_t)size >= sizeof(path))
+        return NULL;
+    return wd_budget_text(local->budget, path, (size_t)size);
+}
+
 const char *wd_local_principal(const wd_local *local)
 {
     return local->principal;

@@ -29,7 +29,7 @@ WD_MUST_USE wd_status wd_local_call(wd_local *local, const char *path,
                                     const ProtobufCMessage *request,
                                     const ProtobufCMessage **ret_reply, wd_error *err);
 
-/* --- for the methods: local_token.c, local_audit.c -------------------------------------- */
+/* --- for the methods: local_token.c, local_audit.c, local_prune.c -------------------------------------- */
 
 /* A method: fills *ret_reply with a message of its own type, in the local's memory. */
 typedef wd_status wd_local_run(wd_local *local, const ProtobufCMessage *request,
@@ -58,6 +58,12 @@ wd_status wd_local_no_memory(wd_error *err);
 
 /* Keeps a token for as long as the reply lives. */
 WD_MUST_USE wd_status wd_local_keep(wd_local *local, wd_token *token, wd_error *err);
+
+/* The folder of exports: --exports DIR, or the store's own. NULL: no memory. */
+const char *wd_local_exports(wd_local *local);
+
+/* Audit.Prune: local_prune.c. */
+wd_local_run wd_local_prune;
 
 /* Whom the record names: "local:<uid>". */
 const char *wd_local_principal(const wd_local *local);

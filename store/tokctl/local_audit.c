@@ -3,6 +3,7 @@
 
 #include "server/service/pb.h"
 #include "server/service/row_info.h"
+#include "store/audit_follow.h"
 #include "store/audit_verify.h"
 #include "store/tokctl/local.h"
 #include "warded/v1/audit.pb-c.h"
@@ -51,6 +52,16 @@ static wd_status fill_head(wd_local *local, const wd_head *head,
     return WD_OK;
 }
 
+static wd_status fill_gaps(wd_local *local, wd_reader *reader,
+                           const wd_audit_filter *filter, Warded__V1__QueryReply *reply,
+                           wd_error *err)
+{
+    WD_AUTO_TOMBSTONES gaps = {0};
+    WD_TRY(wd_row_gaps(reader, filter, reply->next_seq, &gaps, err));
+    reply->gaps = wd_row_gaps_copy(&gaps, wd_local_budget(local), &reply->n_gaps);
+    return reply->gaps != NULL ? WD_OK : wd_local_no_memory(err);
+}
+
 static wd_status query(wd_local *local, const ProtobufCMessage *request,
                        ProtobufCMessage **ret_reply, wd_error *err)
 {
@@ -76,7 +87,7 @@ static wd_status query(wd_local *local, const ProtobufCMessage *request,
     reply->rows = g.rows;
     reply->n_rows = g.n;
     *ret_reply = &reply->base;
-    return WD_OK;
+    return fill_gaps(local, reader, &filter, reply, err);
 }
 
 static wd_status tail_reply(const gathered *g, const wd_head *head, uint64_t next,
@@ -87,7 +98,7 @@ static wd_status tail_reply(const gathered *g, const wd_head *head, uint64_t nex
         return wd_local_no_memory(err);
     warded__v1__tail_reply__init(reply);
     WD_TRY(fill_head(g->local, head, &reply->head, err));
-    reply->next_seq = next != 0 ? next : head->seq + 1;
+    reply->next_seq = next;
     reply->rows = g->rows;
     reply->n_rows = g->n;
     *ret = &reply->base;
@@ -110,11 +121,7 @@ static wd_status tail(wd_local *local, const ProtobufCMessage *request,
     wd_row_filter(asked->filter, &filter);
     WD_TRY(room_for(&g, filter.limit, err));
     WD_TRY(wd_local_read(local, &reader, err));
-    if (asked->from_seq != 0)
-        WD_TRY(wd_audit_query(reader, &filter, &sink, &next, err));
-    else
-        WD_TRY(wd_audit_tail(reader, &filter, &sink, err));
-    WD_TRY(wd_audit_read_head(reader, &head, err));
+    WD_TRY(wd_audit_follow(reader, &filter, &sink, &head, &next, err));
     return tail_reply(&g, &head, next, ret_reply, err);
 }
 
@@ -131,6 +138,19 @@ static wd_status show_filter(const Warded__V1__AuditShowRequest *asked,
     ret->from_seq = ret->to_seq = asked->seq;
     ret->limit = 1;
     return WD_OK;
+}
+
+/* No row, but perhaps the tombstone of the range that it was in. */
+static wd_status show_pruned(wd_local *local, wd_reader *reader, uint64_t seq,
+                             Warded__V1__AuditShowReply *reply, wd_error *err)
+{
+    WD_AUTO_TOMBSTONES gaps = {0};
+    if (seq != 0)
+        WD_TRY(wd_tombstones_between(reader, seq, seq, &gaps, err));
+    if (gaps.n == 0)
+        return wd_fail(err, WD_NOT_FOUND, "there is no such row");
+    reply->pruned = wd_row_gap_copy(&gaps.list[0], wd_local_budget(local));
+    return reply->pruned != NULL ? WD_OK : wd_local_no_memory(err);
 }
 
 static wd_status show(wd_local *local, const ProtobufCMessage *request,
@@ -152,8 +172,10 @@ static wd_status show(wd_local *local, const ProtobufCMessage *request,
     WD_TRY(room_for(&g, filter.limit, err));
     WD_TRY(wd_local_read(local, &reader, err));
     WD_TRY(wd_audit_query(reader, &filter, &sink, &next, err));
-    if (g.n == 0)
-        return wd_fail(err, WD_NOT_FOUND, "there is no such row");
+    if (g.n == 0) {
+        *ret_reply = &reply->base;
+        return show_pruned(local, reader, asked->seq, reply, err);
+    }
     const wd_audit_range range = {.first = g.rows[0]->seq,
                                   .last = g.rows[g.n - 1]->seq};
     reply->hash_ok = wd_audit_verify(reader, &range, &report, err) == WD_OK;
@@ -193,6 +215,7 @@ static wd_status verify(wd_local *local, const ProtobufCMessage *request,
         .first = asked->from_seq,
         .last = asked->to_seq,
         .checkpoint = asked->checkpoint[0] != '\0' ? asked->checkpoint : NULL,
+        .exports = asked->exports_elsewhere ? NULL : wd_local_exports(local),
     };
     wd_audit_report report = {.fault = WD_AUDIT_SOUND};
     Warded__V1__VerifyReply *reply = wd_local_take(local, sizeof(*reply));
@@ -227,5 +250,6 @@ const wd_local_method wd_local_audit_methods[] = {
     {"/warded.v1.Audit/Tail", tail},
     {"/warded.v1.Audit/Show", show},
     {"/warded.v1.Audit/Verify", verify},
+    {"/warded.v1.Audit/Prune", wd_local_prune},
     {NULL, NULL},
 };

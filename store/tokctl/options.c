@@ -204,6 +204,9 @@ static void settle_where(const wd_verb *verb, wd_tokctl *ctl)
         refuse(ctl, "only a gate can answer this: not with --db or --home");
     if (offline && (verb->flags & WD_VERB_OFFLINE) == 0)
         ctl->db = ctl->home = NULL;
+    if (!offline && ctl->exports != NULL)
+        refuse(ctl, "--exports is for --db and --home: a gate has its own folder, "
+                    "audit.export_dir");
     if (ctl->db != NULL)
         size = snprintf(ctl->dir, sizeof(ctl->dir), "%s", ctl->db);
     else if (ctl->home != NULL)

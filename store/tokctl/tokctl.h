@@ -54,7 +54,8 @@ typedef struct wd_tokctl {
     wd_format format;
     const char *field; /* print this member alone; NULL: all */
     bool no_headers, quiet, yes, dry_run;
-    char dir[PATH_MAX]; /* the store's folder, when offline */
+    char dir[PATH_MAX];  /* the store's folder, when offline */
+    const char *exports; /* of pruned rows, when offline; NULL: in the store's folder */
     wd_interrupt *interrupt;
 } wd_tokctl;
 

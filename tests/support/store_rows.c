@@ -1,6 +1,6 @@
 /* store_rows - a store for tests of programs: made, filled, held, or written to.
  *
- *     store_rows DIR fill N    make it if need be, append N rows, end
+ *     store_rows DIR fill N [S]  make it if need be, append N rows, S seconds old, end
  *     store_rows DIR text T    append one row whose principal, detail and tool are T
  *     store_rows DIR hold      open it, say "ready", keep it until standard input ends
  *     store_rows DIR run       append for ever, 64 rows at a time; for each that is
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proto/c/clock.h"
 #include "proto/c/sha256.h"
 #include "store/archive.h"
 #include "store/audit.h"
@@ -48,9 +49,10 @@ static int append(wd_store *store, const wd_audit_row *row)
     return wd_store_run(store, &job.job, &err) == WD_OK ? 0 : die(&err);
 }
 
-static int fill(wd_store *store, const char *count)
+static int fill(wd_store *store, const char *count, const char *age_s)
 {
     long n = strtol(count, NULL, 10);
+    int64_t ms = age_s != NULL ? strtoll(age_s, NULL, 10) * 1000 : 0;
     for (long i = 0; i < n; i++) {
         char call[32];
         (void)snprintf(call, sizeof(call), "call-%ld", i / 2);
@@ -58,6 +60,7 @@ static int fill(wd_store *store, const char *count)
                             .outcome = i % 2 == 0 ? NULL : "ok",
                             .principal = i % 3 == 0 ? "spiffe://x/a" : "spiffe://x/b",
                             .call_id = call,
+                            .wall_ms = wd_clock_wall_ms(wd_clock_system()) - ms,
                             .bytes_in = (1ULL << 53) + 1};
         if (append(store, &row) != 0)
             return 1;
@@ -148,9 +151,9 @@ int main(int argc, char **argv)
 {
     WD_AUTO(wd_store) *store = NULL;
     wd_error err = {0};
-    if (argc < 3 || argc > 4) {
+    if (argc < 3 || argc > 5) {
         (void)fprintf(stderr,
-                      "usage: store_rows DIR fill N|text T|hold|run [N]|seal\n");
+                      "usage: store_rows DIR fill N [S]|text T|hold|run [N]|seal\n");
         return 2;
     }
     wd_store_options options = {
@@ -163,8 +166,8 @@ int main(int argc, char **argv)
         return run(store, argc == 4 ? strtoull(argv[3], NULL, 10) : 0);
     if (strcmp(argv[2], "seal") == 0)
         return seal(store);
-    if (argc == 4 && strcmp(argv[2], "fill") == 0)
-        return fill(store, argv[3]);
+    if (argc >= 4 && strcmp(argv[2], "fill") == 0)
+        return fill(store, argv[3], argc == 5 ? argv[4] : NULL);
     if (argc == 4 && strcmp(argv[2], "text") == 0)
         return text(store, argv[3]);
     return 2;

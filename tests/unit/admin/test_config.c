@@ -43,6 +43,9 @@ static void an_empty_file_has_every_default(void **state)
         assert_int_equal(c->limits.in_flight, 4096);
         assert_int_equal(c->limits.frame_bytes, 16 << 20);
         assert_int_equal(c->audit.reserve_bytes, 64 << 20);
+        assert_string_equal(c->audit.export_dir, "/srv/warded/state/store/exports");
+        assert_int_equal(c->audit.retention.age_ms, 0);
+        assert_int_equal(c->audit.retention.bytes, 0);
         assert_int_equal(c->sandbox.mode, WD_SANDBOX_NAMESPACES);
         assert_true(c->sandbox.slots >= 2);
         assert_int_equal(c->sandbox.uid_base, 1879048192);
@@ -236,6 +239,24 @@ static const struct {
      ":2: ", "sandbox.roots", "would show"},
     {"a root above the store", "store: {path: /data/a}\nsandbox: {roots: [/data]}\n",
      ":2: ", "sandbox.roots", "would show /data/a"},
+    {"a root above the exports",
+     "audit: {export_dir: /data/x}\nsandbox: {roots: [/data]}\n",
+     ":2: ", "sandbox.roots", "would show /data/x"},
+    {"rows kept for less than an hour", "audit:\n  retention: {age_ms: 3599999}\n",
+     ":2: ", "audit.retention.age_ms", "0 (never), or 3600000"},
+    {"rows kept for a unit", "audit:\n  retention: {age_ms: 90d}\n",
+     ":2: ", "audit.retention.age_ms", "(ms), in digits"},
+    {"less than a segment",
+     "audit:\n  segment_bytes: 65536\n  retention: {bytes: 65535}\n",
+     ":3: ", "audit.retention.bytes", "audit.segment_bytes, 65536"},
+    {"less than a segment's default", "audit:\n  retention: {bytes: 536870911}\n",
+     ":2: ", "audit.retention.bytes", "audit.segment_bytes, 536870912"},
+    {"exports among the segments", "audit: {export_dir: state/store/audit/x}\n",
+     ":1: ", "audit.export_dir", "a folder of its own"},
+    {"exports everywhere", "audit: {export_dir: /}\n", ":1: ", "audit.export_dir",
+     "a folder of its own"},
+    {"retention without a word", "audit: {retention: 90}\n", ":1: ", "audit.retention",
+     "a mapping"},
     {"uids of people", "sandbox:\n  uid_base: 1000\n", ":2: ", "sandbox.uid_base",
      "65536"},
     {"a default above its maximum",
@@ -274,6 +295,29 @@ static void a_refusal_tells_file_line_key_and_what_is_allowed(void **state)
     }
 }
 
+static void claim_07_retention_has_its_least_values(void **state)
+{
+    static const struct {
+        const char *text;
+        wd_status status;
+    } cases[] = {
+        {"audit: {retention: {age_ms: 0, bytes: 0}}\n", WD_OK},
+        {"audit: {retention: {age_ms: 1}}\n", WD_INVALID_ARGUMENT},
+        {"audit: {retention: {age_ms: 3600000}}\n", WD_OK},
+        {"audit: {retention: {age_ms: 3600001}}\n", WD_OK},
+        {"audit: {segment_bytes: 65536, retention: {bytes: 1}}\n", WD_INVALID_ARGUMENT},
+        {"audit: {segment_bytes: 65536, retention: {bytes: 65536}}\n", WD_OK},
+        {"audit: {segment_bytes: 65536, retention: {bytes: 65537}}\n", WD_OK},
+        {"audit: {export_dir: /data/audits}\n", WD_OK},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        WD_AUTO(wd_config) *c = NULL;
+        if (parse(cases[i].text, &c, NULL) != cases[i].status)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
 static void a_principals_share_holds_the_largest_request(void **state)
 {
     (void)state;
@@ -303,14 +347,12 @@ static void the_table_bounds_every_number(void **state)
         (void)snprintf(text, sizeof(text), "%.*s: {%s: %llu}\n",
                        (int)(dot - keys[i].name), keys[i].name, dot + 1,
                        (unsigned long long)keys[i].max + 1);
-        if (strncmp(text, "sandbox.", 8) == 0) { /* two levels down */
-            char *inner = strchr(text, '.');
-            (void)snprintf(text, sizeof(text), "sandbox: {%s: {%s: %llu}}\n",
-                           strstr(keys[i].name, "maxima") != NULL ? "maxima"
-                                                                  : "defaults",
-                           dot + 1, (unsigned long long)keys[i].max + 1);
-            (void)inner;
-        }
+        const char *first = strchr(keys[i].name, '.');
+        if (first != dot) /* two levels down */
+            (void)snprintf(text, sizeof(text), "%.*s: {%.*s: {%s: %llu}}\n",
+                           (int)(first - keys[i].name), keys[i].name,
+                           (int)(dot - first - 1), first + 1, dot + 1,
+                           (unsigned long long)keys[i].max + 1);
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
         assert_int_equal(parse(text, &c, &err), WD_INVALID_ARGUMENT);
@@ -386,6 +428,7 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_every_default),
         cmocka_unit_test(what_a_file_says_holds),
         cmocka_unit_test(a_refusal_tells_file_line_key_and_what_is_allowed),
+        cmocka_unit_test(claim_07_retention_has_its_least_values),
         cmocka_unit_test(a_principals_share_holds_the_largest_request),
         cmocka_unit_test(the_table_bounds_every_number),
         cmocka_unit_test(a_damaged_file_is_answered),
