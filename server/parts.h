@@ -66,6 +66,7 @@ typedef struct wd_gate {
 
     wd_live_limits limits; /* written by the main thread */
     atomic_bool draining;
+    atomic_uint tails; /* calls of Audit.Tail that wait for rows */
 } wd_gate;
 
 /* The contexts that one principal may hold: a quarter of all. */

@@ -4,36 +4,12 @@
 #include "server/service/pb.h"
 #include "server/service/row_info.h"
 #include "server/service/services.h"
-#include "server/service/trail_reads.h"
+#include "server/service/trail_rows.h"
 #include "store/audit.h"
 
 #include "warded/v1/audit.wd.h"
 
 #include <string.h>
-
-#define DEFAULT_ROWS 100U
-
-/* Rows of one answer, copied into the call's own memory. */
-typedef struct gathered {
-    wd_budget *budget;
-    Warded__V1__AuditRow **rows;
-    size_t n_rows, capacity;
-    bool full; /* the budget is spent */
-} gathered;
-
-static bool gather(void *arg, const wd_audit_row *row)
-{
-    gathered *g = arg;
-    Warded__V1__AuditRow *to =
-        g->n_rows < g->capacity ? wd_row_info_copy(row, g->budget) : NULL;
-
-    if (to == NULL) {
-        g->full = true;
-        return false;
-    }
-    g->rows[g->n_rows++] = to;
-    return true;
-}
 
 static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
 {
@@ -42,7 +18,7 @@ static wd_audit_filter filter_of(const Warded__V1__QueryRequest *request)
         .to_seq = request->to_seq,
         .newest_first =
             request->order == WARDED__V1__QUERY_REQUEST__ORDER__NEWEST_FIRST,
-        .limit = request->limit != 0 ? request->limit : DEFAULT_ROWS,
+        .limit = request->limit != 0 ? request->limit : WD_TRAIL_ROWS,
     };
 
     wd_row_filter(request->filter, &filter);
@@ -68,34 +44,10 @@ static wd_status check_query(const Warded__V1__QueryRequest *request, wd_error *
     return wd_trail_check_filter(request->filter, err);
 }
 
-/* Memory for `limit` rows: a row has about 800 bytes, 8 KiB at most. */
-static wd_status room_for(gathered *g, uint32_t limit, wd_error *err)
-{
-    g->budget = wd_budget_new((size_t)limit * 1024);
-    if (g->budget != NULL)
-        g->rows = wd_budget_take(g->budget, limit * sizeof(Warded__V1__AuditRow *));
-    if (g->rows == NULL)
-        return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
-    g->capacity = limit;
-    return WD_OK;
-}
-
 /* Where an answer goes on that ended with this row. */
 static uint64_t after(const wd_audit_filter *filter, uint64_t seq)
 {
     return filter->newest_first ? seq - 1 : seq + 1;
-}
-
-/* Before they are given away. */
-static wd_status note_rows(wd_call *call, const gathered *g, wd_error *err)
-{
-    wd_trail_read read = {.rows = g->n_rows};
-
-    if (g->n_rows > 0) {
-        read.first_seq = g->rows[0]->seq;
-        read.last_seq = g->rows[g->n_rows - 1]->seq;
-    }
-    return wd_trail_read_note(call, &read, err);
 }
 
 static wd_status fill_gaps(wd_reader *reader, const wd_audit_filter *filter,
@@ -113,26 +65,26 @@ static wd_status fill_gaps(wd_reader *reader, const wd_audit_filter *filter,
     return WD_OK;
 }
 
-static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *g,
+static wd_status answer(wd_call *call, const wd_audit_filter *filter, wd_trail_rows *g,
                         wd_error *err)
 {
     Warded__V1__QueryReply reply = WARDED__V1__QUERY_REPLY__INIT;
     WD_AUTO(wd_budget) *gaps = NULL;
     Warded__V1__AuditHead head = WARDED__V1__AUDIT_HEAD__INIT;
     WD_AUTO(wd_reader) *reader = NULL;
-    const wd_audit_sink sink = {gather, g};
+    const wd_audit_sink sink = {wd_trail_rows_add, g};
     wd_head newest;
 
-    WD_TRY(room_for(g, filter->limit, err));
+    WD_TRY(wd_trail_rows_room(g, filter->limit, err));
     WD_TRY(wd_trail_reader(call, &reader, err));
     WD_TRY(wd_audit_query(reader, filter, &sink, &reply.next_seq, err));
     WD_TRY(wd_audit_read_head(reader, &newest, err));
-    if (g->full && g->n_rows > 0) /* what did not fit comes with the next answer */
-        reply.next_seq = after(filter, g->rows[g->n_rows - 1]->seq);
+    if (g->full && g->n > 0) /* what did not fit comes with the next answer */
+        reply.next_seq = after(filter, g->list[g->n - 1]->seq);
     WD_TRY(fill_gaps(reader, filter, &reply, &gaps, err));
-    WD_TRY(note_rows(call, g, err));
-    reply.rows = g->rows;
-    reply.n_rows = g->n_rows;
+    WD_TRY(wd_trail_rows_note(call, g, err));
+    reply.rows = g->list;
+    reply.n_rows = g->n;
     head.seq = newest.seq;
     head.hash = wd_pb_bytes(newest.hash, sizeof(newest.hash));
     reply.head = &head;
@@ -142,14 +94,14 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, gathered *
 static wd_step query(void *self, wd_call *call, const Warded__V1__QueryRequest *request,
                      wd_error *err)
 {
-    gathered g = {.budget = NULL};
+    wd_trail_rows g = {.budget = NULL};
     const wd_audit_filter filter = filter_of(request);
 
     (void)self;
     if (check_query(request, err) != WD_OK)
         return WD_FAILED;
     wd_status status = answer(call, &filter, &g, err);
-    wd_budget_free(g.budget);
+    wd_trail_rows_done(&g);
     return wd_trail_step(status, err);
 }
 
@@ -174,6 +126,7 @@ wd_status wd_service_trail_add(wd_registry *registry, wd_error *err)
 {
     static const wd_warded_v1_audit_service service = {
         .query = query,
+        .tail = wd_trail_tail,
         .show = wd_trail_show,
         .verify = wd_trail_verify,
         .head = head,
@@ -186,7 +139,7 @@ wd_status wd_service_trail_add(wd_registry *registry, wd_error *err)
         "/warded.v1.Audit/Query",  "/warded.v1.Audit/Show",
         "/warded.v1.Audit/Verify", "/warded.v1.Audit/Checkpoint",
         "/warded.v1.Audit/Stats",  "/warded.v1.Audit/Export",
-        "/warded.v1.Audit/Prune",
+        "/warded.v1.Audit/Prune",  "/warded.v1.Audit/Tail",
     };
 
     WD_TRY(wd_registry_add(registry, &wd_warded_v1_audit, &service, err));

@@ -22,6 +22,9 @@ wd_step wd_trail_stats(void *self, wd_call *call,
 wd_step wd_trail_export(void *self, wd_call *call,
                         const Warded__V1__ExportRequest *request, wd_error *err);
 
+wd_step wd_trail_tail(void *self, wd_call *call, const Warded__V1__TailRequest *request,
+                      wd_error *err);
+
 wd_step wd_trail_prune(void *self, wd_call *call,
                        const Warded__V1__PruneRequest *request, wd_error *err);
 

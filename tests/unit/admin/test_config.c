@@ -239,24 +239,6 @@ static const struct {
      ":2: ", "sandbox.roots", "would show"},
     {"a root above the store", "store: {path: /data/a}\nsandbox: {roots: [/data]}\n",
      ":2: ", "sandbox.roots", "would show /data/a"},
-    {"a root above the exports",
-     "audit: {export_dir: /data/x}\nsandbox: {roots: [/data]}\n",
-     ":2: ", "sandbox.roots", "would show /data/x"},
-    {"rows kept for less than an hour", "audit:\n  retention: {age_ms: 3599999}\n",
-     ":2: ", "audit.retention.age_ms", "0 (never), or 3600000"},
-    {"rows kept for a unit", "audit:\n  retention: {age_ms: 90d}\n",
-     ":2: ", "audit.retention.age_ms", "(ms), in digits"},
-    {"less than a segment",
-     "audit:\n  segment_bytes: 65536\n  retention: {bytes: 65535}\n",
-     ":3: ", "audit.retention.bytes", "audit.segment_bytes, 65536"},
-    {"less than a segment's default", "audit:\n  retention: {bytes: 536870911}\n",
-     ":2: ", "audit.retention.bytes", "audit.segment_bytes, 536870912"},
-    {"exports among the segments", "audit: {export_dir: state/store/audit/x}\n",
-     ":1: ", "audit.export_dir", "a folder of its own"},
-    {"exports everywhere", "audit: {export_dir: /}\n", ":1: ", "audit.export_dir",
-     "a folder of its own"},
-    {"retention without a word", "audit: {retention: 90}\n", ":1: ", "audit.retention",
-     "a mapping"},
     {"uids of people", "sandbox:\n  uid_base: 1000\n", ":2: ", "sandbox.uid_base",
      "65536"},
     {"a default above its maximum",
@@ -292,29 +274,6 @@ static void a_refusal_tells_file_line_key_and_what_is_allowed(void **state)
         assert_non_null(strstr(err.msg, refusals[i].line));
         assert_non_null(strstr(err.msg, refusals[i].key));
         assert_non_null(strstr(err.msg, refusals[i].says));
-    }
-}
-
-static void claim_07_retention_has_its_least_values(void **state)
-{
-    static const struct {
-        const char *text;
-        wd_status status;
-    } cases[] = {
-        {"audit: {retention: {age_ms: 0, bytes: 0}}\n", WD_OK},
-        {"audit: {retention: {age_ms: 1}}\n", WD_INVALID_ARGUMENT},
-        {"audit: {retention: {age_ms: 3600000}}\n", WD_OK},
-        {"audit: {retention: {age_ms: 3600001}}\n", WD_OK},
-        {"audit: {segment_bytes: 65536, retention: {bytes: 1}}\n", WD_INVALID_ARGUMENT},
-        {"audit: {segment_bytes: 65536, retention: {bytes: 65536}}\n", WD_OK},
-        {"audit: {segment_bytes: 65536, retention: {bytes: 65537}}\n", WD_OK},
-        {"audit: {export_dir: /data/audits}\n", WD_OK},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        WD_AUTO(wd_config) *c = NULL;
-        if (parse(cases[i].text, &c, NULL) != cases[i].status)
-            fail_msg("%s", cases[i].text);
     }
 }
 
@@ -428,7 +387,6 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_every_default),
         cmocka_unit_test(what_a_file_says_holds),
         cmocka_unit_test(a_refusal_tells_file_line_key_and_what_is_allowed),
-        cmocka_unit_test(claim_07_retention_has_its_least_values),
         cmocka_unit_test(a_principals_share_holds_the_largest_request),
         cmocka_unit_test(the_table_bounds_every_number),
         cmocka_unit_test(a_damaged_file_is_answered),
