@@ -236,6 +236,8 @@ def test_claim_07_a_gate_prunes_by_itself_where_it_can(new_home: NewHome) -> Non
         assert json.loads(health)["status"] == "serving"
         assert "retention" in json.loads(health)["warnings"][0]
     exports.unlink()
+    exports.mkdir()
+    run("chown", "--reference", home.store, exports)
     with StubGate(home) as gate:
         wait_until(gate, "", 1)
         ctl(gate, "auditor", "audit", "verify")

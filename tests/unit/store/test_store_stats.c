@@ -141,6 +141,52 @@ static void claim_07_days_left_are_those_of_the_last_seven_days(void **state)
     assert_true(stats.no_end);
 }
 
+static void claim_07_days_left_know_of_retention(void **state)
+{
+    wd_fixture *f = *state;
+    WD_AUTO_STATS plain = {0};
+    append(f, "new", NULL, 300);
+    read_stats(f, 0, FREE, &plain);
+    const uint64_t most = plain.bytes + plain.free_bytes; /* then it is full */
+    const struct {
+        const char *name, *exports; /* /proc: another file system than any store's */
+        int64_t age_ms;
+        uint64_t most_bytes;
+        bool no_end;
+    } cases[] = {
+        {"none", "/proc", 0, 0, false},
+        {"a size", "/proc/x/y", 0, 1, true},
+        {"one byte less than there is", "/proc", 0, most - 1, true},
+        {"as much as there is", "/proc", 0, most, true},
+        {"one byte more", "/proc", 0, most + 1, false},
+        {"an age", "/proc", DAY_MS, 0, true},
+        {"an age that is too far", "/proc", 3650 * DAY_MS, 0, false},
+        {"the nearer of both", "/proc", 3650 * DAY_MS, most, true},
+        {"exports on the same disk", f->dir, DAY_MS, 1, false},
+        {"in a folder that is to be made", "HERE/x/y", DAY_MS, 1, false},
+    };
+    uint64_t free_bytes = FREE;
+    WD_AUTO(wd_reader) *reader = wd_segments_reader(f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        WD_AUTO_STATS stats = {0};
+        char exports[160];
+        const bool here = strncmp(cases[i].exports, "HERE", 4) == 0;
+        (void)snprintf(exports, sizeof(exports), "%s%s", here ? f->dir : "",
+                       cases[i].exports + (here ? 4 : 0));
+        const wd_stats_ask ask = {.now_ms = atomic_load(&f->clock.now_ms),
+                                  .reserve_bytes = 1U << 20,
+                                  .age_ms = cases[i].age_ms,
+                                  .most_bytes = cases[i].most_bytes,
+                                  .exports = exports,
+                                  .disk = {&free_bytes, NULL, some_free}};
+        assert_int_equal(wd_audit_stats_read(reader, &ask, &stats, NULL), WD_OK);
+        if (stats.no_end != cases[i].no_end ||
+            stats.days_left != (stats.no_end ? 0 : plain.days_left))
+            fail_msg("%s: %d, %llu days", cases[i].name, (int)stats.no_end,
+                     (unsigned long long)stats.days_left);
+    }
+}
+
 static void an_empty_trail_has_figures_too(void **state)
 {
     wd_fixture *f = *state;
@@ -177,6 +223,7 @@ int main(void)
         TEST(counts_may_be_of_the_newer_segments_alone),
         TEST(of_each_kind_the_most_frequent_are_told_first),
         TEST(claim_07_days_left_are_those_of_the_last_seven_days),
+        TEST(claim_07_days_left_know_of_retention),
         TEST(an_empty_trail_has_figures_too),
         TEST(each_row_is_found_in_its_file),
     };
