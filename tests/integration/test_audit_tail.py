@@ -52,7 +52,7 @@ def tail(raw: RawClient, request: TailRequest) -> TailReply:
 
 def newest(raw: RawClient) -> int:
     reply = raw.call("/warded.v1.Audit/Head", HeadRequest().SerializeToString())
-    return HeadReply.FromString(reply.payload).head.seq
+    return int(HeadReply.FromString(reply.payload).head.seq)
 
 
 def test_claim_07_tail_gives_the_newest_rows_and_where_to_go_on(
@@ -134,7 +134,8 @@ def test_claim_07_reading_by_tail_is_on_record(auditor: RawClient) -> None:
 def test_claim_07_tokctl_follows_a_gate(stub: StubGate) -> None:
     words = ("audit", "tail", "-n", "1", "-f", "-o", "jsonl", "--event", "call.*")
     profile = stub.home.path / "profile/auditor"
-    command = [program("tokctl"), *words, "--method", OBSERVE, "--profile", profile]
+    command = [str(program("tokctl")), *words, "--method", OBSERVE]
+    command += ["--profile", str(profile)]
     act(stub)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as follower:
         assert follower.stdout is not None
