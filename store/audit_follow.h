@@ -7,13 +7,18 @@
 
 #include "store/audit.h"
 
+typedef struct wd_followed {
+    wd_head head;      /* up to which was looked */
+    uint64_t next_seq; /* where to go on, never 0 */
+} wd_followed;
+
 /* The rows from filter->from_seq on, or the newest where that is 0, up to the head that is
- * then told; each row once, whatever is written meanwhile. *ret_next_seq: where to go on,
- * never 0. A filter that names neither event nor method passes no rows that reading the
- * trail makes (without_reads): else who follows would wake himself.
+ * then told; each row once, whatever is written meanwhile. A filter that names neither
+ * event nor method passes no rows that reading the trail makes (without_reads): else who
+ * follows would wake himself.
  * Errors: as wd_audit_query */
 WD_MUST_USE wd_status wd_audit_follow(wd_reader *reader, const wd_audit_filter *filter,
-                                      const wd_audit_sink *sink, wd_head *ret_head,
-                                      uint64_t *ret_next_seq, wd_error *err);
+                                      const wd_audit_sink *sink, wd_followed *ret,
+                                      wd_error *err);
 
 #endif

@@ -261,10 +261,30 @@ static wd_status read_free(const wd_trail *trail, gathering *g, wd_error *err)
     return WD_OK;
 }
 
-static wd_status gather(gathering *g, wd_trail *trail, wd_error *err)
+static wd_status read_ends(gathering *g, const wd_trail *trail, wd_error *err)
 {
     int64_t signed_seq = 0;
+    WD_TRY(wd_head_read(trail->db, &g->stats->head, err));
+    WD_TRY(
+        wd_sql_number(trail->db, "SELECT max(seq) FROM checkpoints", &signed_seq, err));
+    g->stats->checkpoint_seq = (uint64_t)signed_seq;
+    return WD_OK;
+}
+
+static wd_status count_pruned(gathering *g, const wd_trail *trail, wd_error *err)
+{
     int64_t tombstones = 0;
+    g->stats->pruned_seq = trail->pruned;
+    WD_TRY(wd_sql_number(trail->db,
+                         "SELECT count(*) FROM meta WHERE name >= 'pruned:'"
+                         " AND name < 'pruned;'",
+                         &tombstones, err));
+    g->stats->n_tombstones = (uint64_t)tombstones;
+    return WD_OK;
+}
+
+static wd_status gather(gathering *g, wd_trail *trail, wd_error *err)
+{
     WD_TRY(wd_sql_exec(g->tally,
                        "CREATE TABLE counts (what INTEGER, value TEXT, n INTEGER,"
                        " PRIMARY KEY (what, value)) WITHOUT ROWID",
@@ -276,17 +296,9 @@ static wd_status gather(gathering *g, wd_trail *trail, wd_error *err)
     for (size_t i = 0; i < wd_trail_count(trail); i++)
         WD_TRY(gather_source(g, trail, i, err));
     WD_TRY(take_counts(g, err));
-    WD_TRY(wd_head_read(trail->db, &g->stats->head, err));
-    WD_TRY(
-        wd_sql_number(trail->db, "SELECT max(seq) FROM checkpoints", &signed_seq, err));
-    g->stats->checkpoint_seq = (uint64_t)signed_seq;
+    WD_TRY(read_ends(g, trail, err));
     WD_TRY(read_free(trail, g, err));
-    g->stats->pruned_seq = trail->pruned;
-    WD_TRY(wd_sql_number(trail->db,
-                         "SELECT count(*) FROM meta WHERE name >= 'pruned:'"
-                         " AND name < 'pruned;'",
-                         &tombstones, err));
-    g->stats->n_tombstones = (uint64_t)tombstones;
+    WD_TRY(count_pruned(g, trail, err));
     predict(g, trail->place.dir);
     return WD_OK;
 }

@@ -56,6 +56,17 @@ wd_status wd_prune_kept(const wd_source *source, const char *chain_id, wd_tombst
 
 /* --- copied ----------------------------------------------------------------------- */
 
+static wd_status copy_row(sqlite3_stmt *from, sqlite3_stmt *row, sqlite3_stmt *keep,
+                          wd_error *err)
+{
+    for (int i = 0; i < sqlite3_column_count(from); i++)
+        (void)sqlite3_bind_value(row, i + 1, sqlite3_column_value(from, i));
+    (void)sqlite3_bind_int64(keep, 1, sqlite3_column_int64(from, 0));
+    WD_TRY(wd_sql_whole(from, err));
+    WD_TRY(wd_sql_run(row, err));
+    return wd_sql_run(keep, err);
+}
+
 static wd_status copy_rows(const wd_source *source, sqlite3 *to, wd_error *err)
 {
     WD_AUTO(sqlite3_stmt) *from = NULL;
@@ -71,12 +82,7 @@ static wd_status copy_rows(const wd_source *source, sqlite3 *to, wd_error *err)
         WD_TRY(wd_sql_next(from, &more, err));
         if (!more)
             return WD_OK;
-        for (int i = 0; i < sqlite3_column_count(from); i++)
-            (void)sqlite3_bind_value(row, i + 1, sqlite3_column_value(from, i));
-        (void)sqlite3_bind_int64(keep, 1, sqlite3_column_int64(from, 0));
-        WD_TRY(wd_sql_whole(from, err));
-        WD_TRY(wd_sql_run(row, err));
-        WD_TRY(wd_sql_run(keep, err));
+        WD_TRY(copy_row(from, row, keep, err));
     }
 }
 

@@ -20,12 +20,12 @@ static inline void auto_json(json_t **object)
 
 char *wd_tombstone_detail(const wd_tombstone *t, const char *why)
 {
-    AUTO_JSON *object =
-        json_pack("{s:I, s:I, s:I, s:s, s:s, s:I, s:s, s:I, s:s}", "first",
-                  (json_int_t)t->first, "last", (json_int_t)t->last, "rows",
-                  (json_int_t)(t->last - t->first + 1), "export", t->file, "sha256",
-                  t->sha256, "bytes", (json_int_t)t->bytes, "last_hash", t->last_hash,
-                  "kept", (json_int_t)t->kept, "kept_hash", t->kept_hash);
+    const json_int_t rows = (json_int_t)t->last - (json_int_t)t->first + 1;
+    AUTO_JSON *object = json_pack(
+        "{s:I, s:I, s:I, s:s, s:s, s:I, s:s, s:I, s:s}", "first", (json_int_t)t->first,
+        "last", (json_int_t)t->last, "rows", rows, "export", t->file, "sha256",
+        t->sha256, "bytes", (json_int_t)t->bytes, "last_hash", t->last_hash, "kept",
+        (json_int_t)t->kept, "kept_hash", t->kept_hash);
     if (object == NULL)
         return NULL;
     if (why != NULL && why[0] != '\0' &&

@@ -50,6 +50,18 @@ static uint64_t after(const wd_audit_filter *filter, uint64_t seq)
     return filter->newest_first ? seq - 1 : seq + 1;
 }
 
+static wd_status read_rows(wd_reader *reader, const wd_audit_filter *filter,
+                           wd_trail_rows *g, uint64_t *ret_next, wd_error *err)
+{
+    const wd_audit_sink sink = {wd_trail_rows_add, g};
+
+    WD_TRY(wd_trail_rows_room(g, filter->limit, err));
+    WD_TRY(wd_audit_query(reader, filter, &sink, ret_next, err));
+    if (g->full && g->n > 0) /* what did not fit comes with the next answer */
+        *ret_next = after(filter, g->list[g->n - 1]->seq);
+    return WD_OK;
+}
+
 static wd_status fill_gaps(wd_reader *reader, const wd_audit_filter *filter,
                            Warded__V1__QueryReply *reply, wd_budget **ret_budget,
                            wd_error *err)
@@ -72,15 +84,11 @@ static wd_status answer(wd_call *call, const wd_audit_filter *filter, wd_trail_r
     WD_AUTO(wd_budget) *gaps = NULL;
     Warded__V1__AuditHead head = WARDED__V1__AUDIT_HEAD__INIT;
     WD_AUTO(wd_reader) *reader = NULL;
-    const wd_audit_sink sink = {wd_trail_rows_add, g};
     wd_head newest;
 
-    WD_TRY(wd_trail_rows_room(g, filter->limit, err));
     WD_TRY(wd_trail_reader(call, &reader, err));
-    WD_TRY(wd_audit_query(reader, filter, &sink, &reply.next_seq, err));
+    WD_TRY(read_rows(reader, filter, g, &reply.next_seq, err));
     WD_TRY(wd_audit_read_head(reader, &newest, err));
-    if (g->full && g->n > 0) /* what did not fit comes with the next answer */
-        reply.next_seq = after(filter, g->list[g->n - 1]->seq);
     WD_TRY(fill_gaps(reader, filter, &reply, &gaps, err));
     WD_TRY(wd_trail_rows_note(call, g, err));
     reply.rows = g->list;

@@ -77,17 +77,16 @@ static wd_status look(tailing *t, bool *ret_done, wd_error *err)
     WD_AUTO_TRAIL_ROWS rows = {.budget = NULL};
     WD_AUTO(wd_reader) *reader = NULL;
     const wd_audit_sink sink = {wd_trail_rows_add, &rows};
-    wd_head head;
-    uint64_t next = 0;
+    wd_followed found;
 
     WD_TRY(wd_trail_rows_room(&rows, t->filter.limit, err));
     WD_TRY(wd_trail_reader(t->call, &reader, err));
-    WD_TRY(wd_audit_follow(reader, &t->filter, &sink, &head, &next, err));
+    WD_TRY(wd_audit_follow(reader, &t->filter, &sink, &found, err));
     if (rows.full && rows.n > 0) /* what did not fit comes with the next answer */
-        next = rows.list[rows.n - 1]->seq + 1;
-    t->filter.from_seq = next;
+        found.next_seq = rows.list[rows.n - 1]->seq + 1;
+    t->filter.from_seq = found.next_seq;
     *ret_done = rows.n > 0 || is_over(t);
-    return *ret_done ? answer(t, &rows, &head, err) : WD_OK;
+    return *ret_done ? answer(t, &rows, &found.head, err) : WD_OK;
 }
 
 /* --- waiting -------------------------------------------------------------------------- */

@@ -114,15 +114,14 @@ static wd_status tail(wd_local *local, const ProtobufCMessage *request,
     WD_AUTO(wd_reader) *reader = NULL;
     gathered g = {.local = local};
     const wd_audit_sink sink = {gather, &g};
-    wd_head head;
+    wd_followed found;
     wd_audit_filter filter = {.from_seq = asked->from_seq,
                               .limit = asked->limit != 0 ? asked->limit : PAGE_ROWS};
-    uint64_t next = 0;
     wd_row_filter(asked->filter, &filter);
     WD_TRY(room_for(&g, filter.limit, err));
     WD_TRY(wd_local_read(local, &reader, err));
-    WD_TRY(wd_audit_follow(reader, &filter, &sink, &head, &next, err));
-    return tail_reply(&g, &head, next, ret_reply, err);
+    WD_TRY(wd_audit_follow(reader, &filter, &sink, &found, err));
+    return tail_reply(&g, &found.head, found.next_seq, ret_reply, err);
 }
 
 static wd_status show_filter(const Warded__V1__AuditShowRequest *asked,
