@@ -87,7 +87,8 @@ def test_claim_03_replies_that_are_read_half_way_stay_within_the_budget(
         strangers.wait_counted(gate, "tls.reject", said["held"], "send_stalled")
     print(f"p99 of a healthy client: quiet {quiet:.1f} ms, beside them {beside:.1f} ms")
     print(f"{dict(said)}: gate {before >> 20} MiB before, {peak >> 20} MiB at most")
-    assert set(said) == {"held", "REPLY_EVICTED"}
+    # On a slow machine those who hold go, after 10 s, before there is no room.
+    assert said["held"] and set(said) <= {"held", "REPLY_EVICTED"}
     most = BUDGET + KEPT + IN_WORK + QUARANTINE_MIB * MIB + CONNECTIONS * CONNECTION
     assert peak - before < most
     assert beside < 1000
