@@ -20,7 +20,7 @@ from tests.support.gate import Gate
 from tests.support.raw_client import RawClient
 
 LONG = bool(os.environ.get("WARDED_LONG"))
-IDLE = 10_000 if LONG else 1_000
+IDLE = 10_000 if LONG else 2_000
 PER_PROFILE = 2_000  # of the 2,048 that a principal may have
 PROFILES = [f"idle{i}" for i in range(-(-IDLE // PER_PROFILE))]
 MIB = 1 << 20
