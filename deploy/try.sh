@@ -10,10 +10,12 @@
 # Where the gate's account can't reach build/try, the state goes to a folder of /var/tmp,
 # which is removed at the end; after --keep, by --stop.
 # Settings (environment):
-#   WARDED_TRY   where the state goes, with its .log and .kept beside it [build/try]
+#   WARDED_TRY   where the state goes, with its .log, .kept and .lock beside it
+#                [build/try]
 #                A folder that holds anything but an earlier try's state is refused.
 # Exit: the rollout's status; 64 wrong words or WARDED_TRY; 69 no platform; 70 a step
-# failed, with its log's end; 130 stopped by a signal, after the same cleaning up.
+# failed, with its log's end; 75 another try has the state; 130 stopped by a signal,
+# after the same cleaning up.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,6 +25,7 @@ while [ "${state%/}" != "$state" ] && [ "$state" != / ]; do state=${state%/}; do
 case $state in /*) ;; *) state=$PWD/$state ;; esac
 log=$state.log   # of the build and of the set-up
 kept=$state.kept # process and home of the gate that runs, or that --keep left
+lock=$state.lock # held by the try that works on it, with its process
 trainer=trainer
 elsewhere=/var/tmp/warded-try-
 ready_s=60
@@ -95,6 +98,18 @@ give_back() { # what sudo made below build belongs to its caller; not a kept gat
     done
 }
 
+be_alone() { # two tries of one state would stop and remove each other's gate
+    exec 9<>"$lock"
+    if ! flock -n 9; then
+        read -r holder <&9 || holder=unknown
+        printf '%s\n' "try: $state is in the hands of another try.sh, process $holder:" \
+            "wait for its end, or stop it (kill $holder); or set WARDED_TRY to a folder" \
+            "of your own" >&2
+        exit 75
+    fi
+    echo $$ >"$lock"
+}
+
 stop_gate() { # stop_gate PID: as systemd would
     kill -TERM "$1" 2>/dev/null || return 0
     timeout 30 tail --pid="$1" -f /dev/null || kill -KILL "$1"
@@ -146,7 +161,7 @@ tokctl() { "$release/bin/tokctl" --home "$home" "$@"; }
 
 serve() {
     setsid "$release/bin/warded" --home "$home" serve \
-        >"$home/serve.log" 2>&1 </dev/null &
+        >"$home/serve.log" 2>&1 </dev/null 9>&- &
     gate=$!
     echo "$gate $home" >"$kept" # --stop finds it, even after we were killed
     tries=$((ready_s * 10))
@@ -202,6 +217,7 @@ end() { # whatever happened
 main() { # main MODE: on the platform
     step 1 "The platform is here: Debian $(cat /etc/debian_version)"
     check_state
+    be_alone
     pick_home
     if stop_kept; then
         echo "Stopped the gate that an earlier --keep left."

@@ -68,9 +68,9 @@ static wd_pool *service_pool(const wd_call *call)
                                                : call->gate->service_pool;
 }
 
-/* On the writer's thread. What can't be put on record does not run, but for what only takes rights back: a full
- * disk must not keep a stolen token alive. It answers DATA_LOSS unless its own rows can be
- * written. */
+/* On the writer's thread. What can't be put on record does not run, but for what only
+ * takes rights back: a full disk must not keep a stolen token alive. It answers DATA_LOSS
+ * unless its own rows can be written. */
 static void begin_written(wd_store_job *job)
 {
     wd_call *call = WD_CONTAINER(job, wd_call, job);

@@ -23,7 +23,7 @@ typedef struct wd_check {
     FILE *out;
     unsigned uid; /* of the gate */
     unsigned gid;
-    pid_t running;         /* the 'warded serve' of this place; 0: none */
+    pid_t running;         /* as wd_run_holder */
     const char *no_files;  /* why the gate's files can't be tried; NULL: they can */
     const char *no_layers; /* the same of the sandbox */
     unsigned bad;

@@ -173,17 +173,28 @@ static void check_listen(wd_check *c)
         return;
     }
     (void)snprintf(text, sizeof(text), "%.300s: %s", url, err.msg);
-    wd_check_bad(c, "listen.url", text);
+    if (err.reason == WD_REASON_CONFLICT && c->running == WD_RUN_HIDDEN)
+        wd_check_untried(c, "listen.url",
+                         "it is in use, maybe by a 'warded serve' that runs here");
+    else
+        wd_check_bad(c, "listen.url", text);
 }
 
 /* --- account, engine, sandbox ------------------------------------------------------- */
 
 static void check_running(wd_check *c)
 {
-    char text[96];
-    c->running = wd_run_holder(c->config->places.run_dir);
+    char text[WD_ERROR_MSG_BYTES];
+    const char *run_dir = c->config->places.run_dir;
+    c->running = wd_run_holder(run_dir);
     if (c->running == 0)
         return;
+    if (c->running == WD_RUN_HIDDEN) {
+        (void)snprintf(text, sizeof(text), "uid %u may not look at %.300s/lock%s",
+                       (unsigned)getuid(), run_dir, wd_rights_cure(EACCES));
+        wd_check_untried(c, "running", text);
+        return;
+    }
     (void)snprintf(text, sizeof(text),
                    "'warded serve' runs here, as process %d; see 'warded health'",
                    (int)c->running);

@@ -5,6 +5,7 @@
 #include "server/config_sample.h"
 #include "server/naming.h"
 #include "server/profile.h"
+#include "server/signals.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -311,6 +312,24 @@ static void done(init *in)
     free(in->yaml);
 }
 
+/* All or nothing is there when a signal acts. */
+static int run(init *in)
+{
+    sigset_t before;
+    int status = WD_EXIT_OK;
+    wd_signals_hold(&before);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == 0; i++)
+        if (steps[i](in) != WD_OK)
+            status = wd_cmd_fail("warded init", in->err);
+    if (status == WD_EXIT_OK)
+        report(in);
+    else
+        undo(in);
+    (void)fflush(stdout);
+    wd_signals_release(&before);
+    return status;
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     init *in = state->input;
@@ -370,14 +389,7 @@ int wd_cmd_init(const char *home, int argc, char **argv)
                .admin_ttl_ms = ADMIN_TTL_MS,
                .err = &err};
     wd_command_parse(&argp, argc, argv, &in);
-    int status = WD_EXIT_OK;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == 0; i++)
-        if (steps[i](&in) != WD_OK)
-            status = wd_cmd_fail("warded init", &err);
-    if (status == WD_EXIT_OK)
-        report(&in);
-    else
-        undo(&in);
+    int status = run(&in);
     done(&in);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "server/cmd.h"
 #include "server/naming.h"
 #include "server/profile.h"
+#include "server/signals.h"
 #include "store/scope.h"
 
 #include <errno.h>
@@ -171,6 +172,23 @@ static void report(const request *r, const wd_profile_made *made)
             "gate runs,\ncopy run/address there.\n");
 }
 
+/* All or nothing is there when a signal acts. */
+static int run(const wd_config *config, request *r)
+{
+    sigset_t before;
+    wd_error err = {0};
+    wd_profile_made made = {0};
+    int status = WD_EXIT_OK;
+    wd_signals_hold(&before);
+    if (make(config, r, &made, &err) == WD_OK)
+        report(r, &made);
+    else
+        status = wd_cmd_fail("warded profile", &err);
+    (void)fflush(stdout);
+    wd_signals_release(&before);
+    return status;
+}
+
 int wd_cmd_profile(const char *home, int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -199,8 +217,6 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
         NULL,
         NULL};
     int exit_status = WD_EXIT_OK;
-    wd_error err = {0};
-    wd_profile_made made = {0};
     request r = {.spec = {.kind = WD_TOKEN_DATA}};
     r.spec.scopes = r.scopes;
     wd_command_parse(&argp, argc, argv, &r);
@@ -211,9 +227,11 @@ int wd_cmd_profile(const char *home, int argc, char **argv)
                                 ? strdup(r.out)
                                 : wd_path_join(config->places.profile_dir, r.spec.name);
     r.spec.dir = dir;
-    if (dir == NULL || make(config, &r, &made, &err) != WD_OK)
-        return wd_cmd_fail("warded profile", &err);
-    report(&r, &made);
-    warn_of_scopes(config, &r);
-    return WD_EXIT_OK;
+    if (dir == NULL)
+        return wd_cmd_fail("warded profile",
+                           &(wd_error){.status = WD_INTERNAL, .msg = "out of memory"});
+    exit_status = run(config, &r);
+    if (exit_status == WD_EXIT_OK)
+        warn_of_scopes(config, &r);
+    return exit_status;
 }

@@ -149,7 +149,8 @@ static wd_status read_file(const char *path, char **ret_text, size_t *ret_size,
                        "'warded init' (or 'warded --home DIR init')",
                        path);
     if (file == NULL)
-        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", path, strerror(errno));
+        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s%s", path, strerror(errno),
+                       wd_rights_cure(errno));
     WD_AUTO(wd_text) *text = malloc(FILE_BYTES + 1);
     if (text == NULL)
         return wd_fail(err, WD_INTERNAL, "out of memory");

@@ -19,7 +19,9 @@ static wd_status make_address(const char *run_dir, struct sockaddr_un *ret_addre
 {
     *ret_dir = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*ret_dir < 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s", run_dir, strerror(errno));
+        return wd_fail(err,
+                       errno == EACCES ? WD_PERMISSION_DENIED : WD_FAILED_PRECONDITION,
+                       "%s: %s%s", run_dir, strerror(errno), wd_rights_cure(errno));
     memset(ret_address, 0, sizeof(*ret_address));
     ret_address->sun_family = AF_UNIX;
     (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
@@ -66,7 +68,10 @@ wd_status wd_ctl_ask(const char *run_dir, char *out, wd_error *err)
 {
     struct sockaddr_un address;
     WD_AUTO_FD int dir = -1;
-    if (make_address(run_dir, &address, &dir, err) != WD_OK)
+    wd_status found = make_address(run_dir, &address, &dir, err);
+    if (found == WD_PERMISSION_DENIED)
+        return found;
+    if (found != WD_OK)
         return wd_fail(err, WD_UNAVAILABLE, "%s is not there: warded does not run",
                        run_dir);
     WD_AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -24,7 +24,8 @@ static wd_status system_failure(const char *path, wd_error *err)
     case EDQUOT:
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "%s: %s", path, strerror(why));
     default:
-        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", path, strerror(why));
+        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s%s", path, strerror(why),
+                       wd_rights_cure(why));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "server/listener.h"
 
+#include <errno.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "server/contexts.h"
 #include "server/keepalive.h"
 #include "server/parts.h"
+#include "server/port_try.h"
 
 #define TASK_THREADS   6 /* NNG's, which run the stages up to the record */
 #define HELPER_THREADS 1 /* of each of its other kinds */
@@ -188,6 +190,13 @@ wd_status wd_listener_open(const wd_listener_options *options,
     return status;
 }
 
+static int system_error(int code)
+{
+    if (code == NNG_EADDRINUSE)
+        return EADDRINUSE;
+    return code == NNG_EPERM ? EACCES : EADDRNOTAVAIL;
+}
+
 wd_status wd_listener_start(wd_listener *listener, char *ret_address, wd_error *err)
 {
     const wd_config *config = listener->gate->config;
@@ -195,8 +204,9 @@ wd_status wd_listener_start(wd_listener *listener, char *ret_address, wd_error *
     int code = nng_listener_start(listener->nng, 0);
 
     if (code != 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION, "can't listen on %s: %s",
-                       config->listen.url, nng_strerror(code));
+        return wd_fail(err, WD_FAILED_PRECONDITION,
+                       "listen.url: can't listen on %s: %s; %s", config->listen.url,
+                       nng_strerror(code), wd_port_cure(system_error(code)));
     if (port == 0)
         (void)nng_listener_get_int(listener->nng, NNG_OPT_TCP_BOUND_PORT, &port);
     WD_TRY(wd_keepalive_set(port, listener->options.keepalive, err));

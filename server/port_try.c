@@ -12,7 +12,7 @@
 #define CURE_HOST "name an address of this host, such as tls+tcp://127.0.0.1:7443"
 #define CURE_PORT "choose another port, or stop what has it: ss -ltnp"
 
-static const char *cure_of(int error)
+const char *wd_port_cure(int error)
 {
     if (error == EADDRINUSE)
         return CURE_PORT;
@@ -28,8 +28,11 @@ static wd_status try_one(const struct addrinfo *at, wd_error *err)
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
         bind(fd, at->ai_addr, at->ai_addrlen) != 0 || listen(fd, 1) != 0) {
         int error = errno;
+        if (error == EADDRINUSE)
+            return wd_refuse(err, WD_REASON_CONFLICT, "%s; %s", strerror(error),
+                             wd_port_cure(error));
         return wd_fail(err, WD_FAILED_PRECONDITION, "%s; %s", strerror(error),
-                       cure_of(error));
+                       wd_port_cure(error));
     }
     return WD_OK;
 }

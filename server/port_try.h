@@ -10,7 +10,10 @@
 #include <stdint.h>
 
 /* Listen on HOST ("*": every address) and give it back at once. Port 0: any that is free.
- * Errors: FAILED_PRECONDITION  says why and what to do */
+ * Errors: FAILED_PRECONDITION  says why and what to do; CONFLICT: another has it */
 WD_MUST_USE wd_status wd_port_try(const char *host, uint16_t port, wd_error *err);
+
+/* What to do where listening failed with `error`, an errno. */
+const char *wd_port_cure(int error);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "proto/c/clock.h"
 #include "server/naming.h"
+#include "server/run_lock.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -18,6 +19,10 @@ typedef struct maker {
     wd_identity gate;
     char uri[WD_URI_BYTES + 1];
     char *folder; /* the temporary one */
+    char principal[32];
+    wd_store *store; /* from when the token is made until all is done or undone */
+    unsigned uid;    /* whose it is */
+    unsigned gid;
     wd_error *err;
 } maker;
 
@@ -80,25 +85,47 @@ static wd_status put_facts(const maker *m, wd_profile_made *made)
     return put(m, "server", text_span(text), 0644);
 }
 
+/* Only a process that is seen to run is said to run. */
 static wd_status refuse_in_use(const maker *m)
 {
     wd_error held = *m->err;
+    if (wd_run_holder(m->config->places.run_dir) > 0)
+        return wd_refuse(
+            m->err, WD_REASON_CONFLICT,
+            "%s. A profile is made while the gate is stopped: stop 'warded serve' "
+            "(SIGTERM drains it), make the profile, start it again; a running gate "
+            "issues tokens (Token.Issue), but no certificates",
+            held.msg);
     return wd_refuse(m->err, WD_REASON_CONFLICT,
-                     "%s. A profile is made while the gate is stopped: stop 'warded "
-                     "serve' (SIGTERM drains it), make the profile, start it again; a "
-                     "running gate issues tokens (Token.Issue), but no certificates",
+                     "%s. A profile is made while nothing else has the store",
                      held.msg);
 }
 
 /* The store is the gate user's: acting as root would leave files that it can't open. */
-static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
+static wd_status open_store(maker *m)
 {
-    char principal[32];
-    char bind[WD_URI_BYTES + 8];
-    WD_AUTO(wd_store) *store = NULL;
     wd_store_options options = {.dir = m->config->store.path,
                                 .reserve_bytes = m->config->audit.reserve_bytes};
-    (void)snprintf(principal, sizeof(principal), "local:%u", (unsigned)getuid());
+    WD_TRY(wd_config_find_user(m->config, &m->uid, &m->gid, m->err));
+    WD_TRY(wd_act_as(m->uid, m->gid, m->err));
+    wd_status status = wd_store_open(&options, &m->store, m->err);
+    wd_act_as_self();
+    if (status != WD_OK && m->err->reason == WD_REASON_CONFLICT)
+        return refuse_in_use(m);
+    return status;
+}
+
+static void close_store(maker *m)
+{
+    if (m->store == NULL || wd_act_as(m->uid, m->gid, NULL) != WD_OK)
+        return;
+    wd_store_close(WD_STEAL(m->store));
+    wd_act_as_self();
+}
+
+static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
+{
+    char bind[WD_URI_BYTES + 8];
     (void)snprintf(bind, sizeof(bind), "uri:%s", m->uri);
     wd_token_spec token = {.kind = m->spec->kind,
                            .name = m->spec->name,
@@ -110,23 +137,36 @@ static wd_status issue_token(const maker *m, wd_token_issued *ret_issued)
                            .n_scopes = m->spec->n_scopes,
                            .bind = bind,
                            .ttl_ms = m->spec->ttl_ms};
-    wd_status status = wd_store_open(&options, &store, m->err);
-    if (status != WD_OK && m->err->reason == WD_REASON_CONFLICT)
-        return refuse_in_use(m);
-    if (status != WD_OK)
-        return status;
-    return wd_tokens_issue_now(store, &token, principal, ret_issued, m->err);
-}
-
-static wd_status issue_token_as_user(const maker *m, wd_token_issued *ret_issued)
-{
-    unsigned uid = 0;
-    unsigned gid = 0;
-    WD_TRY(wd_config_find_user(m->config, &uid, &gid, m->err));
-    WD_TRY(wd_act_as(uid, gid, m->err));
-    wd_status status = issue_token(m, ret_issued);
+    WD_TRY(wd_act_as(m->uid, m->gid, m->err));
+    wd_status status =
+        wd_tokens_issue_now(m->store, &token, m->principal, ret_issued, m->err);
     wd_act_as_self();
     return status;
+}
+
+static wd_status revoke_token(const maker *m, const char *id, wd_error *err)
+{
+    bool was_live = false;
+    const wd_token_revocation back = {id, "its profile could not be made",
+                                      m->principal};
+    WD_TRY(wd_act_as(m->uid, m->gid, err));
+    wd_status status = wd_tokens_revoke_now(m->store, &back, &was_live, err);
+    wd_act_as_self();
+    return status;
+}
+
+/* A token that nobody holds does not stay good; where it must, its id is told. */
+static void take_token_back(const maker *m, const char *id)
+{
+    wd_error why = {0};
+    wd_error first = *m->err;
+    if (id[0] == '\0' || revoke_token(m, id, &why) == WD_OK)
+        return;
+    (void)wd_fail(m->err, first.status,
+                  "%.250s; and token %s, which nobody holds, stays good (%.120s): "
+                  "'tokctl revoke %s'",
+                  first.msg, id, why.msg, id);
+    m->err->reason = first.reason;
 }
 
 /* With this file a client renews its token by itself; only data tokens may. */
@@ -143,7 +183,7 @@ static wd_status put_expires(const maker *m, const wd_token *token)
 static wd_status put_token(const maker *m, wd_profile_made *made)
 {
     WD_AUTO_ISSUED issued = {0};
-    WD_TRY(issue_token_as_user(m, &issued));
+    WD_TRY(issue_token(m, &issued));
     (void)snprintf(made->token_id, sizeof(made->token_id), "%s", issued.token->id);
     made->token_expires_ms = wd_token_expires_ms(issued.token);
     WD_TRY(put_expires(m, issued.token));
@@ -154,6 +194,7 @@ static wd_status fill(maker *m, const wd_ca *ca, wd_profile_made *made)
 {
     WD_TRY(put_certificate(m, ca));
     WD_TRY(put_facts(m, made));
+    WD_TRY(open_store(m));
     WD_TRY(put_token(m, made)); /* last: only a whole folder has a live token */
     WD_AUTO_FD int fd = open(m->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || (m->spec->files.uid != (uid_t)-1 &&
@@ -184,11 +225,16 @@ wd_status wd_profile_make(const wd_config *config, const wd_ca *ca,
     if (asprintf(&folder, "%s.XXXXXX", spec->dir) < 0)
         return wd_fail(err, WD_INTERNAL, "out of memory");
     if (mkdtemp(folder) == NULL)
-        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", spec->dir, strerror(errno));
+        return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s%s", spec->dir,
+                       strerror(errno), wd_rights_cure(errno));
     m.folder = folder;
+    (void)snprintf(m.principal, sizeof(m.principal), "local:%u", (unsigned)getuid());
     (void)snprintf(ret_made->uri, sizeof(ret_made->uri), "%s", m.uri);
     wd_status status = fill(&m, ca, ret_made);
-    if (status != WD_OK)
+    if (status != WD_OK) {
+        take_token_back(&m, ret_made->token_id);
         wd_remove_tree(folder);
+    }
+    close_store(&m);
     return status;
 }

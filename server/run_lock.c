@@ -100,7 +100,8 @@ wd_status wd_run_lock(const char *run_dir, int64_t wait_ms, int *ret_fd, wd_erro
     (void)snprintf(path, sizeof(path), "%s/lock", run_dir);
     WD_AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s", path, strerror(errno));
+        return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s%s", path, strerror(errno),
+                       wd_rights_cure(errno));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         return wd_refuse(err, WD_REASON_CONFLICT,
                          "%s is held: 'warded serve' runs here already, as process %d; "
@@ -119,6 +120,8 @@ pid_t wd_run_holder(const char *run_dir)
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/lock", run_dir);
     WD_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == EACCES)
+        return WD_RUN_HIDDEN;
     pid_t pid = fd >= 0 ? read_pid(fd) : 0;
     /* The lock is not tried where nobody can have it: that could be in a start's way. */
     if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))

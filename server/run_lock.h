@@ -26,7 +26,9 @@ WD_MUST_USE wd_status wd_run_lock(const char *run_dir, int64_t wait_ms, int *ret
  * after a crash: it is no reason to stop. */
 void wd_run_lock_note(int fd, const pid_t children[2]);
 
-/* The process that holds RUN_DIR/lock; 0: none, or it is not ours to see. */
+#define WD_RUN_HIDDEN (-1) /* whether a process holds it this account may not see */
+
+/* The process that holds RUN_DIR/lock; 0: none; or WD_RUN_HIDDEN. */
 pid_t wd_run_holder(const char *run_dir);
 
 #endif

@@ -28,3 +28,18 @@ wd_status wd_signals_open(int *ret_fd, wd_error *err)
         return wd_fail(err, WD_INTERNAL, "signalfd: %s", strerror(errno));
     return WD_OK;
 }
+
+void wd_signals_hold(sigset_t *ret_before)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&set, numbers[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+void wd_signals_release(const sigset_t *before)
+{
+    (void)sigprocmask(SIG_SETMASK, before, NULL);
+}

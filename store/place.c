@@ -69,8 +69,8 @@ static wd_status make_dir(const wd_store_options *options, wd_error *err)
 {
     if (!options->create || mkdir(options->dir, PRIVATE_DIR) == 0 || errno == EEXIST)
         return WD_OK;
-    return wd_fail(err, WD_UNAVAILABLE, "could not make the store's folder %s: %s",
-                   options->dir, strerrordesc_np(errno));
+    return wd_fail(err, WD_UNAVAILABLE, "could not make the store's folder %s: %s%s",
+                   options->dir, strerrordesc_np(errno), wd_rights_cure(errno));
 }
 
 static wd_status check_dir(const char *dir, wd_error *err)
@@ -79,8 +79,8 @@ static wd_status check_dir(const char *dir, wd_error *err)
     if (stat(dir, &st) != 0) {
         bool absent = errno == ENOENT || errno == ENOTDIR;
         return wd_fail(err, absent ? WD_NOT_FOUND : WD_PERMISSION_DENIED,
-                       "store %s: %s; `warded init` makes one", dir,
-                       strerrordesc_np(errno));
+                       "store %s: %s%s", dir, strerrordesc_np(errno),
+                       absent ? "; `warded init` makes one" : wd_rights_cure(errno));
     }
     if (!S_ISDIR(st.st_mode))
         return wd_fail(err, WD_NOT_FOUND, "store %s is not a folder", dir);
@@ -89,9 +89,11 @@ static wd_status check_dir(const char *dir, wd_error *err)
                        "store %s can be entered by others (mode %04o): chmod 0700 it",
                        dir, st.st_mode & 07777);
     if (geteuid() != 0 && st.st_uid != geteuid())
-        return wd_fail(err, WD_FAILED_PRECONDITION,
-                       "store %s belongs to uid %u, not to uid %u who opens it", dir,
-                       st.st_uid, geteuid());
+        return wd_fail(
+            err, WD_FAILED_PRECONDITION,
+            "store %s belongs to uid %u, not to uid %u who opens it: run this "
+            "as root, or as uid %u",
+            dir, st.st_uid, geteuid(), st.st_uid);
     return WD_OK;
 }
 
@@ -154,7 +156,8 @@ wd_status wd_place_file(const wd_place *place, const char *name, bool create,
         bool absent = errno == ENOENT;
         return wd_fail(err, absent ? WD_NOT_FOUND : WD_UNAVAILABLE,
                        "could not open %s: %s%s", path, strerrordesc_np(errno),
-                       absent ? "; `warded init` makes a store" : "");
+                       absent ? "; `warded init` makes a store"
+                              : wd_rights_cure(errno));
     }
     WD_TRY(check_file(path, fd, err));
     WD_TRY(give_to_owner(place, fd, err));
@@ -172,8 +175,9 @@ static wd_status refuse_locked(const wd_place *place, int fd, wd_error *err)
         holder[size] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
     return wd_refuse(err, WD_REASON_CONFLICT,
-                     "store %s is in use by process %s (a running gate holds %s/lock): "
-                     "change it through the gate, or stop that process first",
+                     "store %s is in use: process %s holds %s/lock; if it is a gate, "
+                     "change the store through it, or stop it first; if it is another "
+                     "command, try again when that has ended",
                      place->dir, holder, place->dir);
 }
 
@@ -189,7 +193,8 @@ static wd_status take_lock(wd_place *place, wd_error *err)
     }
     char pid[24];
     int size = snprintf(pid, sizeof(pid), "%d\n", getpid());
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)size, 0) != size)
+    /* Never empty once it was written: who is refused meanwhile reads whose it is. */
+    if (pwrite(fd, pid, (size_t)size, 0) != size || ftruncate(fd, size) != 0)
         return wd_fail(err, WD_UNAVAILABLE, "could not write %s/lock: %s", place->dir,
                        strerrordesc_np(errno));
     place->lock_fd = WD_STEAL_FD(fd);

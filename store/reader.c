@@ -23,7 +23,9 @@ static wd_status find_db(const char *dir, char **ret_path, wd_error *err)
     if (access(path, R_OK) != 0) {
         bool absent = errno == ENOENT || errno == ENOTDIR;
         return wd_fail(err, absent ? WD_NOT_FOUND : WD_PERMISSION_DENIED,
-                       "no store in %s: %s: %s", dir, path, strerrordesc_np(errno));
+                       absent ? "no store in %s: %s: %s%s"
+                              : "can't read the store in %s: %s: %s%s",
+                       dir, path, strerrordesc_np(errno), wd_rights_cure(errno));
     }
     *ret_path = WD_STEAL(path);
     return WD_OK;

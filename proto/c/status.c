@@ -1,5 +1,6 @@
 #include "proto/c/status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,13 @@ wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)
     err->reason = reason;
     err->retry_after_ms = 0;
     return status;
+}
+
+const char *wd_rights_cure(int error)
+{
+    return error == EACCES || error == EPERM
+               ? "; run it as root, or as the account that owns it"
+               : "";
 }
 
 /* By number; [0] is WD_REASON_NONE. */

@@ -114,6 +114,10 @@ wd_status wd_fail(wd_error *err, wd_status status, const char *fmt, ...)
 wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What to add to a message where the system said `error` (an errno): for want of rights who
+ * must run the command, otherwise "". */
+const char *wd_rights_cure(int error);
+
 /* "TOKEN_MISSING"; "NONE" for 0, "UNKNOWN" for a number that no reason has. */
 const char *wd_reason_name(wd_reason reason);
 

@@ -1,5 +1,6 @@
 #include "proto/cli/commands.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -202,6 +203,16 @@ static void ensure_standard_descriptors(void)
         (void)close(fd);
 }
 
+/* At exit, wherever from: what is said and nobody can read is no success. */
+static void close_output(int status, void *name)
+{
+    if ((ferror(stdout) == 0 && fclose(stdout) == 0) || status != 0)
+        return;
+    (void)fprintf(stderr, "%s: could not write all of it to standard output: %s\n",
+                  (const char *)name, strerrordesc_np(errno));
+    _exit(WD_CLI_FAILED);
+}
+
 /* --- words that are nothing ------------------------------------------------------------ */
 
 /* A value that is nothing is a script's variable that was not set, and would be taken for
@@ -243,6 +254,7 @@ int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv)
     arguments args = {.cli = cli, .input = input};
     char help[] = "--help";
     ensure_standard_descriptors();
+    (void)on_exit(close_output, wd_help_unchanged(cli->name));
     argp_err_exit_status = WD_CLI_USAGE;
     argp_program_version = cli->version;
     if (has_empty_word(cli, argc, argv))

@@ -13,7 +13,8 @@
 #include <argp.h>
 #include <stddef.h>
 
-#define WD_CLI_USAGE 2 /* exit status of whoever used a program wrongly */
+#define WD_CLI_FAILED 1 /* exit status where standard output took not all of it */
+#define WD_CLI_USAGE  2 /* exit status of whoever used a program wrongly */
 
 typedef struct wd_command {
     const char *group; /* NULL: none */
@@ -34,7 +35,8 @@ typedef struct wd_cli {
 } wd_cli;
 
 /* Makes sure of the three standard descriptors, refuses words and values that are empty,
- * finds the command, runs it. */
+ * finds the command, runs it. At exit standard output is closed: what it did not take is a
+ * failure. */
 int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv);
 
 /* Parse a command's own options: --help, -h and a first `help` teach; what is wrong ends

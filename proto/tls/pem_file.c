@@ -21,7 +21,8 @@ static wd_status fail_errno(wd_error *err, const char *verb, const char *path)
         status = WD_PERMISSION_DENIED;
     if (why == EEXIST || why == ELOOP)
         status = WD_FAILED_PRECONDITION;
-    return wd_fail(err, status, "cannot %s %s: %s", verb, path, strerrordesc_np(why));
+    return wd_fail(err, status, "cannot %s %s: %s%s", verb, path, strerrordesc_np(why),
+                   wd_rights_cure(why));
 }
 
 void wd_secret_text_free(char *text)

@@ -106,7 +106,6 @@ static bool is_blank(const char *text)
 }
 
 /* *ret_silent: whether there is nothing to read on stderr. */
-
 static wd_status set_content(made *m, const Warded__Exec__V1__Done *done, size_t keep,
                              wd_budget *budget, bool *ret_silent)
 {

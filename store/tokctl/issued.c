@@ -58,6 +58,16 @@ static bool print(const wd_tokctl *ctl, const wd_secret_out *out,
     return wd_output_one(ctl, wd_token_members, record);
 }
 
+/* Its secret is lost, and told nowhere else; whoever calls must know what to take back. */
+static void tell_unheld(const wd_tokctl *ctl, const wd_issued *issued)
+{
+    if (issued->secret != NULL)
+        (void)fprintf(stderr,
+                      "%s: the secret could not be written, and token %s stays good: "
+                      "take it back with 'tokctl revoke %s'\n",
+                      ctl->verb, issued->info->id, issued->info->id);
+}
+
 static wd_status call(const wd_tokctl *ctl, const wd_issuing *issuing,
                       wd_backend **ret_backend, wd_issued *ret, wd_error *err)
 {
@@ -87,9 +97,15 @@ int wd_issuing_run(const wd_tokctl *ctl, const wd_issuing *issuing)
     if (status == WD_OK)
         status = wd_secret_write(&out, issued.secret, &err);
     wd_secret_close(&out, issued.info != NULL);
+    if (status != WD_OK && issued.info != NULL)
+        tell_unheld(ctl, &issued);
     if (status != WD_OK)
         return wd_tokctl_fail(ctl, &err);
     if (!ctl->quiet)
         (void)fprintf(stderr, "id: %s\n", issued.info->id);
-    return print(ctl, &out, &issued) ? WD_EXIT_OK : WD_EXIT_FAILED;
+    if (print(ctl, &out, &issued))
+        return WD_EXIT_OK;
+    if (wd_secret_is_printed(&out))
+        tell_unheld(ctl, &issued);
+    return WD_EXIT_FAILED;
 }

@@ -59,13 +59,16 @@ def test_check_and_start_refuse_an_address_of_another_host(home: Path) -> None:
     assert warded(home, "serve").returncode != 0
 
 
-def test_check_refuses_a_port_that_another_has(home: Path) -> None:
+def test_check_and_start_refuse_a_port_that_another_has(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         set_listen(home, f"tls+tcp://127.0.0.1:{other.getsockname()[1]}")
         done = warded(home, "check")
+        start = warded(home, "serve")
     assert failed(done) == ["listen.url"]
     assert "Address already in use; choose another port" in facts(done)["listen.url"]
     assert failed(warded(home, "check")) == []
+    assert start.returncode != 0
+    assert re.search(r"listen\.url: .* in use; choose another port", start.stderr)
 
 
 def test_check_leaves_no_trace_of_what_it_listened_on(home: Path) -> None:

@@ -233,6 +233,17 @@ def test_changing_verbs_end_with_5_while_another_holds_the_store(store: Store) -
 # --- output -------------------------------------------------------------------------
 
 
+def test_a_secret_that_goes_nowhere_is_told_with_how_to_take_it_back(
+    store: Store,
+) -> None:
+    command = f"{program('tokctl')} --db {store.path} -q issue t {' '.join(WORDS)}"
+    done = run("sh", "-c", f"{command} > /dev/full", check=False)
+    [row] = store.json("list")
+    assert done.returncode == FAILED
+    assert f"token {row['id']} stays good" in done.stderr
+    assert f"'tokctl revoke {row['id']}'" in done.stderr
+
+
 def test_full_output_is_a_failure(store: Store) -> None:
     store.issue()
     command = f"{program('tokctl')} --db {store.path} list -o json > /dev/full"

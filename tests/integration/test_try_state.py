@@ -142,6 +142,23 @@ def test_claim_01_try_stopped_by_a_signal_leaves_neither_gate_nor_key(
     assert not elsewhere(stubbed / "state").exists()
 
 
+@pytest.mark.parametrize("word", ["--keep", "--stop"])
+def test_a_second_try_of_a_state_is_refused_and_leaves_the_first_alone(
+    stubbed: Path, word: str
+) -> None:
+    run, gate = begin(stubbed)
+    second = try_at(stubbed, stubbed / "state", word)
+    assert second.returncode == 75, second.stdout
+    assert f"in the hands of another try.sh, process {run.pid}" in second.stderr
+    assert f"kill {run.pid}" in second.stderr
+    assert Path(f"/proc/{gate}").exists()
+    assert (stubbed / "state.kept").exists()
+    assert elsewhere(stubbed / "state").exists()
+    os.killpg(run.pid, signal.SIGTERM)
+    run.communicate(timeout=LIMIT_S)
+    assert try_at(stubbed, stubbed / "state", "--stop").returncode == 0
+
+
 @pytest.mark.parametrize("place", ["state", "state/", "state//"])
 def test_claim_01_try_killed_leaves_a_gate_that_stop_finds(
     stubbed: Path, place: str

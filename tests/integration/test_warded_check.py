@@ -250,7 +250,7 @@ def test_check_by_who_may_not_is_one_failure_and_the_rest_is_not_tried(
     assert done.returncode == 1
     assert failed(done) == ["user"]
     assert "run this as root" in facts(done)["user"]
-    untried = {"credentials", "digest key", "store", "sandbox"}
+    untried = {"running", "credentials", "digest key", "store", "sandbox"}
     assert {
         n for n, v in facts(done).items() if v.startswith("- not tried: ")
     } == untried
