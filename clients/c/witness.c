@@ -92,6 +92,17 @@ static bool has_room(const char *folder)
     return n < FILES_COUNT;
 }
 
+/* Never waits, as for a pipe of that name. -1: it can't be had. */
+static int open_regular(const char *path)
+{
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    WD_AUTO_FD int fd = open(path, flags, 0600);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return -1;
+    return WD_STEAL_FD(fd);
+}
+
 /* With the lock held. */
 static void write_down(wd_notes *notes)
 {
@@ -107,7 +118,7 @@ static void write_down(wd_notes *notes)
     (void)snprintf(path + size, sizeof(path) - (size_t)size, "/%d.heads", getpid());
     if (stat(path, &st) == 0 ? st.st_size > FILE_BYTES : !room)
         return;
-    WD_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    WD_AUTO_FD int fd = open_regular(path);
     wd_hex((wd_span){notes->hash, sizeof(notes->hash)}, digits);
     if (fd >= 0)
         (void)dprintf(fd, "%llu %s\n", (unsigned long long)notes->seq, digits);

@@ -38,6 +38,15 @@ def test_a_byte_after_a_certificate_is_refused() -> None:
         read_identity(CERTIFICATE + b"\0")
 
 
+@pytest.mark.parametrize("version", ["00", "01", "03"])
+def test_a_certificate_that_is_not_of_version_3_is_refused(version: str) -> None:
+    right = bytes.fromhex("a003020102")
+    assert CERTIFICATE.count(right) == 1
+    wrong = CERTIFICATE.replace(right, bytes.fromhex(f"a0030201{version}"))
+    with pytest.raises(IdentityError, match="version 3"):
+        read_identity(wrong)
+
+
 def test_every_flipped_bit_is_refused_or_read_and_never_crashes() -> None:
     for place in range(len(CERTIFICATE)):
         for bit in range(8):

@@ -23,6 +23,9 @@ Meet = Callable[..., tuple[FakeGate, Path]]
 IMAGE, OTHER_IMAGE = f"sha256:{'a1' * 32}", f"sha256:{'b2' * 32}"
 
 
+COLLEAGUE = GATE.replace("gate/box", "client/x")
+
+
 def call(profile: Path) -> Any:
     """One Health.Check by a channel of its own."""
     with warded.connect(profile) as channel:
@@ -34,6 +37,12 @@ def with_facts(**facts: str | None) -> Leaf:
     numbers = {"creator": 1, "namespace": 2, "image": 3, "pool": 5, "endpoint": 6}
     kept = {**Leaf().facts, **{numbers[k]: v for k, v in facts.items()}}
     return Leaf(facts={n: v for n, v in kept.items() if v is not None})
+
+
+def in_pool(of_uri: str, of_fact: str | None) -> Leaf:
+    """A gate's certificate that tells of a pool in its URI, and as a fact."""
+    uri = GATE.replace("/gate/", f"/pool/{of_uri}/gate/")
+    return dataclasses.replace(with_facts(pool=of_fact), uris=(uri,))
 
 
 def test_claim_06_impostor_of_the_same_ca_receives_no_byte(
@@ -54,6 +63,20 @@ def test_claim_06_impostor_of_the_same_ca_receives_no_byte(
 # (name, certificate, policy file or None, words of the refusal)
 REFUSED = [
     ("creator is another", with_facts(creator="eve"), None, ["creator", "ada", "eve"]),
+    *(
+        (
+            f"creator is of another {what}",
+            with_facts(creator=COLLEAGUE.replace(*words)),
+            None,
+            ["creator", "ada", words[1]],
+        )
+        for what, words in {
+            "trust domain": ("warded.test", "evil.test"),
+            "namespace": ("/ns/default", "/ns/prod"),
+            "owner": ("/owner/ada", "/owner/eve"),
+        }.items()
+    ),
+    ("pool contradicts the URI", in_pool("gpu", "cpu"), None, ["pool", "gpu", "cpu"]),
     ("no creator", with_facts(creator=None), None, ["creator", "missing"]),
     (
         "namespace is another",
@@ -132,6 +155,8 @@ PASSES = [
     ("own", Leaf(), None),
     ("creator as a SPIFFE id",
      with_facts(creator=GATE.replace("gate/box", "client/x")), None),
+    ("pool of URI and fact", in_pool("gpu", "gpu"), "adopt own\npool gpu"),
+    ("pool of the URI alone", in_pool("gpu", None), None),
     ("namespace of a colleague", with_facts(creator="bob"), "adopt namespace"),
     ("named", with_facts(creator="bob"), f"gate {GATE}"),
     ("named beside never", with_facts(creator="bob"), f"adopt never\ngate {GATE}"),

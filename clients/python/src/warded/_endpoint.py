@@ -6,6 +6,8 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
+from warded._quote import quote
+
 DEFAULT_PORT = 7443
 _SCHEME = "tls+tcp://"
 _BRACKETED = re.compile(r"\[(?P<host>[0-9A-Fa-f:.%]+)\](?::(?P<port>\d+))?")
@@ -56,7 +58,7 @@ def parse_servers(text: str) -> tuple[Server, ...]:
             continue
         if len(words) != 1 and (len(words) != 3 or words[1] != "as"):
             raise ValueError(
-                f"line {number}: {line.strip()!r}; a line is `HOST:PORT`, or "
+                f"line {number}: {quote(line.strip())}; a line is `HOST:PORT`, or "
                 "`ADDRESS as HOST:PORT` to dial the one and expect the other"
             )
         if len(servers) == _MAX_SERVERS:
@@ -80,7 +82,7 @@ def _parse_host(word: str) -> Endpoint:
     labels = endpoint.host.split(".")
     is_address = ":" in endpoint.host or _is_ipv4(endpoint.host)
     if not is_address and (not all(labels) or labels[-1].isdigit()):
-        raise ValueError(f"{word!r} is no host; {_HOSTS}")
+        raise ValueError(f"{quote(word)} is no host; {_HOSTS}")
     return endpoint
 
 
@@ -103,10 +105,10 @@ def _split(text: str) -> tuple[str, int | None]:
     if match is None and text.count(":") > 1:
         return _normal(text), None  # an IPv6 address without brackets
     if match is None:
-        raise ValueError(f"{text!r} is not HOST:PORT")
+        raise ValueError(f"{quote(text)} is not HOST:PORT")
     port = match["port"]
     if port is not None and not 1 <= int(port) <= 65535:
-        raise ValueError(f"{text!r}: a port is 1 to 65535")
+        raise ValueError(f"{quote(text)}: a port is 1 to 65535")
     return _normal(match["host"]), None if port is None else int(port)
 
 
@@ -124,7 +126,7 @@ def _normal(host: str) -> str:
     except ValueError:
         pass
     if ":" in host:
-        raise ValueError(f"{host!r} is not an IPv6 address")
+        raise ValueError(f"{quote(host)} is not an IPv6 address")
     if len(host) > 253 or max(map(len, host.split("."))) > 63:
-        raise ValueError(f"{host[:40]!r}... is no host; {_HOSTS}")
+        raise ValueError(f"{quote(host)} is no host; {_HOSTS}")
     return host.lower().removesuffix(".")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from warded._quote import quote
 from warded.errors import Failure, RpcError, make_error
 from warded.status import Phase, Reason, StatusCode
 from warded.v1 import rpc_wd as _rpc
@@ -228,10 +229,10 @@ def _decode_any(body: bytes) -> Reply:
 
 
 def read_metadata(metadata: Metadata) -> dict[str, str]:
-    """A caller's metadata, checked. Raises InvalidCall: key, size or number."""
+    """A caller's metadata, checked. Raises InvalidCall: shape, key, size or number."""
     if metadata is None:
         return {}
-    pairs = list(metadata.items() if isinstance(metadata, Mapping) else metadata)
+    pairs = _read_pairs(metadata)
     found: dict[str, str] = {}
     for key, value in pairs:
         if not isinstance(key, str) or not _METADATA_KEY.fullmatch(key):
@@ -251,6 +252,18 @@ def read_metadata(metadata: Metadata) -> dict[str, str]:
             f"{_METADATA_ENTRIES} and {_METADATA_BYTES}"
         )
     return found
+
+
+def _read_pairs(metadata: Any) -> list[tuple[Any, Any]]:
+    """What typing promises and callers do not keep."""
+    found = metadata.items() if isinstance(metadata, Mapping) else metadata
+    pairs = list(found) if isinstance(found, Iterable) else [found]
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise invalid(
+            f"metadata {quote(str(metadata))}: a mapping of texts, or an iterable of "
+            "pairs (KEY, VALUE)"
+        )
+    return pairs
 
 
 def invalid(message: str) -> RpcError:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from warded._quote import quote
 from warded._spiffe import gate_glob_ok, glob_matches, parse_gate
 
 
@@ -47,7 +48,7 @@ def parse_policy(text: str) -> Policy:
             continue
         if len(words) != 2 or words[0] not in found:
             raise ValueError(
-                f"line {number}: {line.strip()!r}; a line is `adopt "
+                f"line {number}: {quote(line.strip())}; a line is `adopt "
                 "own|namespace|never`, `gate GLOB`, `image sha256:HEX` or `pool NAME`"
             )
         _check_value(number, words[0], words[1])
@@ -72,7 +73,7 @@ def _check_value(number: int, word: str, value: str) -> None:
     """A value that no gate can have would be a rule that never holds."""
     cure = _CURES[word]
     if not _FITS[word](value):
-        raise ValueError(f"line {number}: {word} {value}{cure}")
+        raise ValueError(f"line {number}: {word} {quote(value)}{cure}")
 
 
 def _is_gate(value: str) -> bool:

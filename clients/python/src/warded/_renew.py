@@ -10,6 +10,7 @@ processes share a profile: whoever comes first renews, the others read what it w
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import random
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 
 from warded._call import Ask, Call, Keeper
 from warded._callid import Clock, GateClock
+from warded._files import read_file
 from warded.errors import RpcError
 from warded.status import Reason
 
@@ -32,6 +34,7 @@ NEW_TOKEN = frozenset(
 
 _NAME = "expires"
 _METHOD, _TIMEOUT_MS = "/warded.v1.Token/Renew", 10_000
+_MOST_BYTES = 64
 _LOOK_AGAIN_MS = 60_000
 _SPREAD = 0.05  # of the span, before two thirds: not all processes at once
 _NEVER = frozenset({Reason.SCOPE_MISSING, Reason.METHOD_UNKNOWN, Reason.NOT_BUILT})
@@ -138,7 +141,8 @@ class Renewal:
 
     def _read(self) -> Span | None:
         try:
-            words = self._path.read_text("ascii").split()
+            text = read_file(str(self._path), _MOST_BYTES + 1)
+            words = text.split() if len(text) <= _MOST_BYTES else []
             span = Span(int(words[0]), int(words[1]))
         except (OSError, ValueError, IndexError):
             return None
@@ -148,10 +152,15 @@ class Renewal:
         """Whole or not at all. False: it can't be written, as a mounted Secret."""
         try:
             fd, name = tempfile.mkstemp(prefix=f".{_NAME}.", dir=self._path.parent)
+        except OSError:
+            return False
+        try:
             with os.fdopen(fd, "w", encoding="ascii") as file:
                 file.write(f"{span.from_ms} {span.until_ms}\n")
             os.replace(name, self._path)  # noqa: PTH105  # both are texts
         except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(name)  # noqa: PTH108  # a text
             return False
         return True
 

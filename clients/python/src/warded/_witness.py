@@ -10,16 +10,20 @@ $XDG_STATE_HOME nor a home keeps none.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
+import stat as stat_module
 import threading
 from pathlib import Path
+from typing import BinaryIO
 
 from warded._callid import Clock
 
 _PERIOD_MS = 1000
 _FILE_BYTES = 256 << 10
 _FILES = 64
+_LINE_BYTES = 128  # a head has at most 83
 
 
 class Witness:
@@ -64,8 +68,8 @@ class Witness:
             _drop_oldest(folder)
         if path.exists() and path.stat().st_size > _FILE_BYTES:
             _halve(path)
-        with path.open("a") as file:
-            file.write(line)
+        with _open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
+            file.write(line.encode())
 
 
 def heads_folder() -> Path | None:
@@ -91,10 +95,25 @@ def chain_name(gate_uri: str, trust: str) -> str:
     return f"{name.lstrip('.')[:200]}.{trust}"
 
 
+def _open_regular(path: Path, flags: int) -> BinaryIO:
+    """Never waits, as for a pipe of that name. Raises OSError."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    file = open(fd, "ab" if flags & os.O_APPEND else "rb")  # noqa: PTH123, SIM115  # a descriptor, given away
+    if stat_module.S_ISREG(os.fstat(fd).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "no regular file", str(path))
+
+
 def _halve(path: Path) -> None:
-    """Keep the first head and the newer half of the rest."""
-    lines = path.read_text().splitlines(keepends=True)
-    kept = lines[:1] + lines[len(lines) // 2 :]
+    """Keep the first head and the newer half of the rest, however large it is."""
+    with _open_regular(path, os.O_RDONLY) as file:
+        first = file.readline(_LINE_BYTES)
+        file.seek(-_FILE_BYTES // 2, os.SEEK_END)
+        file.readline(_LINE_BYTES)  # the end of a line
+        newest = file.read(_FILE_BYTES // 2)
     fresh = path.with_suffix(".tmp")
-    fresh.write_text("".join(kept))
+    fresh.unlink(missing_ok=True)
+    with fresh.open("xb") as file:
+        file.write(first + newest)
     fresh.replace(path)

@@ -19,8 +19,9 @@ RpcError
 # ruff: noqa: N818  # these names say what happened; "Error" would say it twice
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from warded._quote import mask
 from warded.status import Phase, Reason, StatusCode
 
 _NEVER_RAN = frozenset(
@@ -204,7 +205,8 @@ _BY_CODE: dict[StatusCode, type[RpcError]] = {
 
 
 def make_error(failure: Failure) -> RpcError:
-    """The exception of the tree that fits `failure`."""
+    """The exception of the tree that fits `failure`; it never holds a token."""
+    failure = replace(failure, message=mask(failure.message))
     if failure.phase is Phase.PROFILE:
         return ProfileError(failure)
     kind = _BY_REASON.get(failure.reason) or _BY_CODE.get(failure.code, ServerFault)
