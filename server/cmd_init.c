@@ -1,5 +1,6 @@
 /* warded init - everything a first start needs, in one step. */
 #include "proto/c/clock.h"
+#include "proto/c/mask.h"
 #include "proto/c/sha256.h"
 #include "server/cmd.h"
 #include "server/config_sample.h"
@@ -333,6 +334,7 @@ static int run(init *in)
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     init *in = state->input;
+    char shown[WD_SHOWN_BYTES];
     wd_error err = {0};
     switch (key) {
     case 'l':
@@ -351,10 +353,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (wd_duration_parse("--admin-ttl", value, &in->admin_ttl_ms, &err) != WD_OK)
             argp_error(state, "%s", err.msg);
         if (in->admin_ttl_ms > WD_TOKEN_TTL_MAX_MS)
-            argp_error(state, "--admin-ttl: %s: at most 30d", value);
+            argp_error(state, "--admin-ttl: %s: at most 30d", wd_shown(value, shown));
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "unexpected: %s", value);
+        argp_error(state, "unexpected: %s", wd_shown(value, shown));
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

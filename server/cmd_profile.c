@@ -1,4 +1,5 @@
 /* warded profile new NAME - an identity for a client: certificate, token, folder. */
+#include "proto/c/mask.h"
 #include "server/cmd.h"
 #include "server/naming.h"
 #include "server/profile.h"
@@ -23,11 +24,12 @@ typedef struct request {
 
 static error_t add_scope(request *r, char *value, struct argp_state *state)
 {
+    char shown[WD_SHOWN_BYTES];
     if (!wd_scope_valid(value))
         argp_error(state,
-                   "--scope: \"%.80s\": allowed: AREA:OBJECT, such as "
+                   "--scope: \"%s\": allowed: AREA:OBJECT, such as "
                    "observe:python_code or observe:*",
-                   value);
+                   wd_shown(value, shown));
     if (r->spec.n_scopes == WD_SCOPES_COUNT)
         argp_error(state, "--scope: at most %u", WD_SCOPES_COUNT);
     r->scopes[r->spec.n_scopes++] = value;
@@ -36,23 +38,26 @@ static error_t add_scope(request *r, char *value, struct argp_state *state)
 
 static error_t set_ttl(request *r, const char *value, struct argp_state *state)
 {
+    char shown[WD_SHOWN_BYTES];
     wd_error err = {0};
     if (wd_duration_parse("--ttl", value, &r->spec.ttl_ms, &err) != WD_OK)
         argp_error(state, "%s", err.msg);
     if (r->spec.ttl_ms > WD_TOKEN_TTL_MAX_MS)
-        argp_error(state, "--ttl: %s: at most 30d", value);
+        argp_error(state, "--ttl: %s: at most 30d", wd_shown(value, shown));
     r->ttl_given = true;
     return 0;
 }
 
 static error_t set_name(request *r, const char *value, struct argp_state *state)
 {
+    char shown[WD_SHOWN_BYTES];
     if (state->arg_num == 0 && strcmp(value, "new") == 0)
         return 0;
     if (state->arg_num == 0)
-        argp_error(state, "unknown: \"%.40s\"; there is 'profile new NAME'", value);
+        argp_error(state, "unknown: \"%s\"; there is 'profile new NAME'",
+                   wd_shown(value, shown));
     if (state->arg_num > 1)
-        argp_error(state, "unexpected: %.80s", value);
+        argp_error(state, "unexpected: %s", wd_shown(value, shown));
     r->spec.name = value;
     return 0;
 }

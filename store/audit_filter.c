@@ -46,42 +46,6 @@ static const char *text_of(const wd_audit_filter *filter, size_t i)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static wd_status check_glob(const char *name, const char *glob, size_t most,
-                            wd_error *err)
-{
-    if (glob != NULL && strnlen(glob, most + 1) > most)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "%s is longer than %zu bytes",
-                         name, most);
-    return WD_OK;
-}
-
-static wd_status check_codes(const wd_audit_filter *filter, wd_error *err)
-{
-    if (filter->n_codes > WD_AUDIT_CODES)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "%zu codes, at most %u",
-                         filter->n_codes, WD_AUDIT_CODES);
-    for (size_t i = 0; i < filter->n_codes; i++) {
-        if (filter->codes[i] >= WD_AUDIT_CODES)
-            return wd_refuse(err, WD_REASON_FIELD_INVALID, "code %u, at most %u",
-                             filter->codes[i], WD_AUDIT_CODES - 1);
-    }
-    return WD_OK;
-}
-
-wd_status wd_filter_check(const wd_audit_filter *filter, wd_error *err)
-{
-    if (filter->limit > WD_AUDIT_QUERY_ROWS)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "limit is %u, at most %u rows",
-                         filter->limit, WD_AUDIT_QUERY_ROWS);
-    if (filter->from_seq > INT64_MAX || filter->to_seq > INT64_MAX)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a seq above 2^63-1");
-    if (filter->since_ms < 0 || filter->until_ms < 0)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "a time above 2^63-1 ms");
-    WD_TRY(check_codes(filter, err));
-    WD_TRY(check_glob("event", filter->event, WD_AUDIT_EVENT_BYTES, err));
-    return check_glob("peer", filter->peer, WD_AUDIT_PEER_BYTES, err);
-}
-
 bool wd_filter_each(const wd_audit_filter *filter, size_t i, wd_filter_text *ret)
 {
     if (i >= TEXTS)

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proto/c/mask.h"
+#include "proto/c/utf8.h"
+
 /* --- making one -------------------------------------------------------------------- */
 
 static wd_status finish(wd_failure *why, wd_phase phase, wd_status status,
@@ -22,6 +25,8 @@ __attribute__((format(printf, 2, 0))) static void
 write_text(wd_failure *why, const char *fmt, va_list args)
 {
     (void)vsnprintf(why->message, sizeof(why->message), fmt, args);
+    wd_utf8_mend(why->message);
+    wd_mask_tokens(why->message);
 }
 
 wd_status wd_failure_make(wd_failure *why, wd_phase phase, wd_reason reason,
@@ -49,6 +54,7 @@ wd_status wd_failure_from(wd_failure *why, wd_phase phase, const char *prefix,
 {
     (void)snprintf(why->message, sizeof(why->message), "%.400s%s%s",
                    prefix != NULL ? prefix : "", prefix != NULL ? ": " : "", err->msg);
+    wd_mask_tokens(why->message);
     return finish(why, phase, err->status, err->reason);
 }
 
@@ -90,11 +96,33 @@ const char *wd_phase_name(wd_phase phase)
     return (size_t)phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "unknown";
 }
 
+/* gRPC's names, by number. */
+static const char *const codes[] = {"OK",
+                                    "CANCELLED",
+                                    "UNKNOWN",
+                                    "INVALID_ARGUMENT",
+                                    "DEADLINE_EXCEEDED",
+                                    "NOT_FOUND",
+                                    "ALREADY_EXISTS",
+                                    "PERMISSION_DENIED",
+                                    "RESOURCE_EXHAUSTED",
+                                    "FAILED_PRECONDITION",
+                                    "ABORTED",
+                                    "OUT_OF_RANGE",
+                                    "UNIMPLEMENTED",
+                                    "INTERNAL",
+                                    "UNAVAILABLE",
+                                    "DATA_LOSS",
+                                    "UNAUTHENTICATED"};
+#define N_CODES (sizeof(codes) / sizeof(codes[0]))
+
 const char *wd_failure_reason(const wd_failure *failure, char ret_text[16])
 {
     if (failure->reason != WD_REASON_NONE &&
         wd_reason_status((wd_reason)failure->reason) == (wd_status)failure->code)
         return wd_reason_name((wd_reason)failure->reason);
+    if (failure->reason == WD_REASON_NONE && failure->code < N_CODES)
+        return codes[failure->code];
     (void)snprintf(ret_text, 16, "REASON_%u", failure->reason);
     return ret_text;
 }

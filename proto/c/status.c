@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "proto/c/mask.h"
 #include "proto/c/utf8.h"
 
 __attribute__((format(printf, 3, 0))) static void fill(wd_error *err, wd_status status,
@@ -12,6 +13,7 @@ __attribute__((format(printf, 3, 0))) static void fill(wd_error *err, wd_status 
 {
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
     wd_utf8_mend(err->msg);
+    wd_mask_tokens(err->msg);
     err->status = status;
 }
 

@@ -108,7 +108,8 @@ typedef struct wd_error {
 /* Fill *err (may be NULL) and return its status, so that a failure is one line:
  *     return wd_fail(err, WD_NOT_FOUND, "profile %s has no 'token' file", dir);
  * wd_fail is for local failures; wd_refuse gives a call its reason, and with it the
- * status. Both cut the text to fit; what is then not UTF-8 in it becomes '?'. */
+ * status. Both cut the text to fit; what is then not UTF-8 in it becomes '?', and of a
+ * token that it quotes only the kind is left (mask.h). */
 wd_status wd_fail(wd_error *err, wd_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 wd_status wd_refuse(wd_error *err, wd_reason reason, const char *fmt, ...)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proto/c/mask.h"
+
 #define SHOWN_BYTES 64
 
 typedef struct arguments {
@@ -158,9 +160,10 @@ static size_t find(const wd_cli *cli, const char *group, const char *name)
 
 static int unknown(const wd_cli *cli, const char *group, const char *name)
 {
-    (void)fprintf(stderr,
-                  "%s: there is no command \"%s%s%.40s\"; commands are:", cli->name,
-                  group != NULL ? group : "", group != NULL ? " " : "", name);
+    char shown[WD_SHOWN_BYTES];
+    (void)fprintf(
+        stderr, "%s: there is no command \"%s%s%s\"; commands are:", cli->name,
+        group != NULL ? group : "", group != NULL ? " " : "", wd_shown(name, shown));
     bool first = true;
     for (size_t i = 0; i < cli->n_commands; i++) {
         const wd_command command = cli->command(i);
@@ -249,6 +252,33 @@ static bool has_empty_word(const wd_cli *cli, int argc, char **argv)
     return true;
 }
 
+/* --- words that are secrets ------------------------------------------------------------ */
+
+/* Where a word may begin with a token: as it is, as an option, as an option's value. */
+static bool begins_with_token(const char *word)
+{
+    const char *value = strchr(word, '=');
+    return wd_token_here(word + strspn(word, "-")) > 0 ||
+           (value != NULL && wd_token_here(value + 1) > 0);
+}
+
+/* Others on this host can read a command line, and what refuses a word may repeat it. */
+static bool has_token(const wd_cli *cli, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (!begins_with_token(argv[i]))
+            continue;
+        (void)fprintf(
+            stderr,
+            "%s: argument %d is a token, a secret that others on this host "
+            "can read there: name it by its id, the ten characters behind "
+            "its first \"_\", or give the file that holds it\nTry '%s --help'.\n",
+            cli->name, i, cli->name);
+        return true;
+    }
+    return false;
+}
+
 int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv)
 {
     arguments args = {.cli = cli, .input = input};
@@ -257,7 +287,7 @@ int wd_cli_main(const wd_cli *cli, void *input, int argc, char **argv)
     (void)on_exit(close_output, wd_help_unchanged(cli->name));
     argp_err_exit_status = WD_CLI_USAGE;
     argp_program_version = cli->version;
-    if (has_empty_word(cli, argc, argv))
+    if (has_token(cli, argc, argv) || has_empty_word(cli, argc, argv))
         return WD_CLI_USAGE;
     parse_program(&args, argc, argv);
     bool topic = argc - args.command > 1 && strcmp(argv[args.command], "help") == 0 &&

@@ -62,6 +62,15 @@ static wd_status read_text(int fd, char *text, size_t size, const char *path,
     return WD_OK;
 }
 
+static const char *kind_of(const struct stat *st)
+{
+    if (S_ISDIR(st->st_mode))
+        return "a folder";
+    if (S_ISFIFO(st->st_mode))
+        return "a pipe";
+    return S_ISSOCK(st->st_mode) ? "a socket" : "a device";
+}
+
 wd_status wd_pem_file_read(const char *path, char **ret, wd_error *err)
 {
     WD_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -71,9 +80,16 @@ wd_status wd_pem_file_read(const char *path, char **ret, wd_error *err)
 
     if (fd < 0 || fstat(fd, &st) != 0)
         return fail_errno(err, "read", path);
-    if (!S_ISREG(st.st_mode) || st.st_size >= FILE_BYTES)
-        return wd_fail(err, WD_INVALID_ARGUMENT, "%s is no file of less than 1 MiB",
-                       path);
+    if (!S_ISREG(st.st_mode))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "%s is %s; put a regular file there, in PEM", path,
+                       kind_of(&st));
+    if (st.st_size >= FILE_BYTES)
+        return wd_fail(
+            err, WD_INVALID_ARGUMENT,
+            "%s has %lld bytes, where less than 1 MiB is read; put the right "
+            "file there",
+            path, (long long)st.st_size);
     text = calloc(1, (size_t)st.st_size + 1);
     if (text == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for %s", path);

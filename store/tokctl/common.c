@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clients/c/failure.h"
+#include "proto/c/mask.h"
 #include "store/tokctl/output.h"
 #include "store/tokctl/tokctl.h"
 
@@ -78,6 +79,7 @@ _Noreturn void wd_tokctl_misuse(const struct argp_state *state, const char *fmt,
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    wd_mask_tokens(text);
     /* NOLINTBEGIN(concurrency-mt-unsafe): no other thread of ours */
     argp_error(state, "%s", text);
     exit(WD_EXIT_USAGE); /* not reached: argp has exited */

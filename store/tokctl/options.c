@@ -195,6 +195,8 @@ static void refuse(const wd_tokctl *ctl, const char *text)
 static void settle_where(const wd_verb *verb, wd_tokctl *ctl)
 {
     int size = 0;
+    if ((verb->flags & WD_VERB_ALONE) != 0)
+        return;
     if (ctl->offline_asked && ctl->gate_asked)
         refuse(ctl, "--db and --home ask no gate: not with --profile, --server, ...");
     if (ctl->gate_asked)

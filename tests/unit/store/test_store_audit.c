@@ -178,27 +178,39 @@ static void text_that_is_not_utf8_or_too_long_is_mended(void **state)
 
 /* --- queries ---------------------------------------------------------------------- */
 
+#define CALL_A "0190163d-8694-739b-aea5-966c26f8ad91"
+#define CALL_B "0190163d-8694-739b-aea5-966c26f8ad92"
+
 static void fill_for_queries(wd_fixture *f)
 {
     const wd_audit_row rows[] = {
         {.event = "gate.start", .wall_ms = 100},
         {.event = "call.begin",
          .wall_ms = 200,
-         .call_id = "a",
-         .principal = "p",
-         .token_id = "t1",
+         .call_id = CALL_A,
+         .principal = "spiffe://p",
+         .token_id = "t100000000",
          .method = "/m",
          .trajectory_id = "x"},
         {.event = "call.end",
          .wall_ms = 300,
-         .call_id = "a",
-         .principal = "p",
-         .token_id = "t1",
+         .call_id = CALL_A,
+         .principal = "spiffe://p",
+         .token_id = "t100000000",
          .method = "/m",
          .outcome = "ok"},
-        {.event = "token.issue", .wall_ms = 400, .principal = "q", .token_id = "t2"},
-        {.event = "token.revoke", .wall_ms = 500, .principal = "q", .token_id = "t2"},
-        {.event = "call.begin", .wall_ms = 600, .call_id = "b", .principal = "q"},
+        {.event = "token.issue",
+         .wall_ms = 400,
+         .principal = "spiffe://q",
+         .token_id = "t200000000"},
+        {.event = "token.revoke",
+         .wall_ms = 500,
+         .principal = "spiffe://q",
+         .token_id = "t200000000"},
+        {.event = "call.begin",
+         .wall_ms = 600,
+         .call_id = CALL_B,
+         .principal = "spiffe://q"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         wd_fixture_append(f, &rows[i]);
@@ -222,16 +234,16 @@ static void query_passes_what_every_filter_passes(void **state)
         {{.event = "*.[ir]*"}, "45"},
         {{.event = "token"}, ""},
         {{.outcome = "ok"}, "3"},
-        {{.principal = "q"}, "456"},
-        {{.token_id = "t1"}, "23"},
+        {{.principal = "spiffe://q"}, "456"},
+        {{.token_id = "t100000000"}, "23"},
         {{.method = "/m"}, "23"},
-        {{.call_id = "a"}, "23"},
-        {{.call_id = "b"}, "6"},
+        {{.call_id = CALL_A}, "23"},
+        {{.call_id = CALL_B}, "6"},
         {{.trajectory_id = "x"}, "2"},
-        {{.principal = "p", .event = "call.end"}, "3"},
-        {{.principal = "p", .event = "token.*"}, ""},
+        {{.principal = "spiffe://p", .event = "call.end"}, "3"},
+        {{.principal = "spiffe://p", .event = "token.*"}, ""},
         {{.principal = "", .event = ""}, "123456"},
-        {{.principal = "' OR 1=1 --"}, ""},
+        {{.owner = "' OR 1=1 --"}, ""},
     };
     fill_for_queries(f);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -249,7 +261,7 @@ static void query_pages_without_gap_or_repeat(void **state)
 {
     wd_fixture *f = *state;
     seen s = {0};
-    wd_audit_filter filter = {.principal = "q", .limit = 2};
+    wd_audit_filter filter = {.principal = "spiffe://q", .limit = 2};
     fill_for_queries(f);
     assert_int_equal(query(f, &filter, &s), 6);
     assert_int_equal(s.n, 2);
@@ -293,7 +305,7 @@ static void tail_gives_the_newest_oldest_first(void **state)
     const wd_audit_sink sink = {see, &s};
     fill_for_queries(f);
     WD_AUTO(wd_reader) *reader = wd_fixture_reader(f);
-    wd_audit_filter filter = {.principal = "q", .limit = 2};
+    wd_audit_filter filter = {.principal = "spiffe://q", .limit = 2};
     assert_int_equal(wd_audit_tail(reader, &filter, &sink, NULL), WD_OK);
     assert_int_equal(s.n, 2);
     assert_int_equal(s.seqs[0], 5);

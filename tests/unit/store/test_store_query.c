@@ -13,6 +13,8 @@
 
 #define CERT "aa00000000000000000000000000000000000000000000000000000000000000"
 
+#define TRACE "0af7651916cd43dd8448eb211c80319c"
+
 /* The digits of the seqs that were seen. */
 typedef struct seen {
     char seqs[16];
@@ -32,13 +34,13 @@ static void fill(wd_fixture *f)
         {.event = "gate.start", .principal = "spiffe://d/ns/n/owner/o/gate/g"},
         {.event = "call.begin",
          .owner = "ann",
-         .family = "fam1",
+         .family = "fam1000000",
          .session_id = "s1",
-         .trace_id = "t1",
+         .trace_id = TRACE,
          .peer_cert = CERT},
         {.event = "call.end",
          .owner = "ann",
-         .family = "fam1",
+         .family = "fam1000000",
          .code = 7,
          .outcome = "refused",
          .reason = "SCOPE_MISSING",
@@ -80,11 +82,11 @@ static void claim_07_every_filter_passes_its_rows_alone(void **state)
         {{0}, "123456"},
         {{.owner = "ann"}, "23"},
         {{.owner = "an"}, ""},
-        {{.family = "fam1", .event = "call.end"}, "3"},
+        {{.family = "fam1000000", .event = "call.end"}, "3"},
         {{.pool = "gpu"}, "4"},
         {{.session_id = "s1"}, "2"},
         {{.episode_id = "e1"}, "4"},
-        {{.trace_id = "t1"}, "2"},
+        {{.trace_id = TRACE}, "2"},
         {{.tool = "python_code"}, "5"},
         {{.reason = "SCOPE_MISSING"}, "3"},
         {{.outcome = "failed"}, "5"},
@@ -165,6 +167,85 @@ static void what_is_out_of_bounds_is_refused(void **state)
         assert_int_equal(wd_audit_query(reader, &good[i], &sink, &next, NULL), WD_OK);
 }
 
+#define UUID  "0190163d-8694-739b-aea5-966c26f8ad91"
+#define WHOLE "wdt1_0123456789aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+/* A filter that no row passes is no answer where no row could. */
+static void what_no_row_can_have_is_refused_by_name(void **state)
+{
+    wd_fixture *f = *state;
+    static const struct {
+        const char *told;
+        wd_audit_filter filter;
+    } bad[] = {
+        {"--token", {.token_id = "nope"}},
+        {"--token", {.token_id = "01234567890"}},
+        {"--token", {.token_id = "012345678-"}},
+        {"--token", {.token_id = WHOLE}},
+        {"--family", {.family = "fam1"}},
+        {"--family", {.family = WHOLE}},
+        {"--call", {.call_id = "nope"}},
+        {"--call", {.call_id = "0190163D-8694-739b-aea5-966c26f8ad91"}},
+        {"--call", {.call_id = UUID "0"}},
+        {"--outcome", {.outcome = "maybe"}},
+        {"--outcome", {.outcome = "OK"}},
+        {"--reason", {.reason = "BOGUS"}},
+        {"--reason", {.reason = "token_expired"}},
+        {"--event", {.event = "CALL.END"}},
+        {"--event", {.event = "call end"}},
+        {"--principal", {.principal = "trainer"}},
+        {"--principal", {.principal = "spiffe:"}},
+        {"--principal", {.principal = ":x"}},
+        {"--principal", {.principal = "spiffe://a b"}},
+        {"--method", {.method = "Token/Issue"}},
+        {"--method", {.method = "/warded.v1.Token/Issue "}},
+        {"--trace", {.trace_id = "0af7651916cd43dd8448eb211c80319"}},
+        {"--trace", {.trace_id = "0AF7651916cd43dd8448eb211c80319c"}},
+        {"--owner", {.owner = WHOLE}},
+        {"--owner", {.owner = "a\nb"}},
+        {"--pool", {.pool = WHOLE}},
+        {"--session", {.session_id = WHOLE}},
+        {"--episode", {.episode_id = WHOLE}},
+        {"--trajectory", {.trajectory_id = "\x1b[2J"}},
+        {"--tool", {.tool = "\xff"}},
+        {"--peer", {.peer = WHOLE}},
+    };
+    seen s = {0};
+    const wd_audit_sink sink = {see, &s};
+    WD_AUTO(wd_reader) *reader = NULL;
+    assert_int_equal(wd_reader_open(f->dir, NULL, &reader, NULL), WD_OK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        wd_error err = {0};
+        uint64_t next = 0;
+        if (wd_audit_query(reader, &bad[i].filter, &sink, &next, &err) !=
+                WD_INVALID_ARGUMENT ||
+            err.reason != WD_REASON_FIELD_INVALID ||
+            strstr(err.msg, bad[i].told) == NULL ||
+            strstr(err.msg, "allowed: ") == NULL)
+            fail_msg("%zu: %s", i, err.msg);
+        if (strstr(err.msg, "aaaaaaaa") != NULL)
+            fail_msg("%zu tells a secret: %s", i, err.msg);
+    }
+}
+
+static void what_rows_have_is_asked_for(void **state)
+{
+    wd_fixture *f = *state;
+    static const wd_audit_filter good[] = {
+        {.token_id = "0Az3456789"},  {.call_id = UUID},
+        {.outcome = "ok"},           {.outcome = "refused"},
+        {.reason = "TOKEN_EXPIRED"}, {.reason = "STORE_UNAVAILABLE"},
+        {.reason = "unknown_ca"},    {.reason = "asked_again"},
+        {.reason = "NONE"},          {.reason = "more_than_100_a_second"},
+        {.principal = "local:0"},    {.principal = "gate"},
+        {.event = "tok?n.[a-z]*"},   {.method = "/warded.v1.Token/Issue"},
+        {.trace_id = TRACE},         {.trajectory_id = "caf\xc3\xa9 7"},
+    };
+    seen s;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(query(f, &good[i], &s), 0);
+}
+
 int main(void)
 {
 #define TEST(name)                                                                     \
@@ -173,6 +254,8 @@ int main(void)
         TEST(claim_07_every_filter_passes_its_rows_alone),
         TEST(claim_07_cursors_hold_while_rows_come_in_both_directions),
         TEST(what_is_out_of_bounds_is_refused),
+        TEST(what_no_row_can_have_is_refused_by_name),
+        TEST(what_rows_have_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void fill_segments(wd_fixture *f, int n, int every)
         const wd_audit_row row = {
             .event = events[(i - 1) % 6],
             .owner = i % 10 == 0 ? "ann" : "bob",
-            .token_id = i == 17 ? "rare" : "common",
+            .token_id = i == 17 ? "rare000000" : "common0000",
             .wall_ms = 1000 * i,
             .code = i % 25 == 0 ? 7 : 0,
         };
@@ -53,7 +53,7 @@ static void claim_07_queries_read_across_segments(void **state)
          11,
          10},
         {"owner", {.owner = "ann"}, 5, 10, 50, 0},
-        {"rare", {.token_id = "rare"}, 1, 17, 17, 0},
+        {"rare", {.token_id = "rare000000"}, 1, 17, 17, 0},
         {"glob", {.event = "host.*", .limit = 60}, 8, 5, 47, 0},
         {"codes", {.codes = denied, .n_codes = 1}, 2, 25, 50, 0},
         {"since", {.since_ms = 45000}, 6, 45, 50, 0},

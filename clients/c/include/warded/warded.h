@@ -62,7 +62,8 @@ typedef struct wd_failure {
     char message[1024];      /* for people: what was attempted, why it failed */
 } wd_failure;
 
-/* "HOST_NOT_ADOPTED", or its number as text into `ret_text` for one that is not known. */
+/* "HOST_NOT_ADOPTED"; where there is no reason, as for a file of the profile, the code:
+ * "NOT_FOUND". One that is not known: its number as text, into `ret_text`. */
 WD_PUBLIC const char *wd_failure_reason(const wd_failure *failure, char ret_text[16]);
 /* "host". Static. */
 WD_PUBLIC const char *wd_phase_name(wd_phase phase);
