@@ -212,6 +212,38 @@ static void what_is_no_pem_is_named(void **state)
         spoil_and_load(*state, ca, i);
 }
 
+static void assert_refused(const char *path, wd_status status, const char *told)
+{
+    char *text = NULL;
+    wd_error err;
+
+    REFUSED(wd_pem_file_read(path, &text, &err), status);
+    if (strstr(err.msg, told) == NULL || strstr(err.msg, path) == NULL)
+        fail_msg("%s", err.msg);
+}
+
+static void what_is_no_small_file_is_told_as_what_it_is(void **state)
+{
+    folder *f = *state;
+    const char *path = at(f, 0, "secret");
+    WD_AUTO(wd_secret_text) *text = NULL;
+    wd_error err;
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_refused(path, WD_INVALID_ARGUMENT, "is a pipe; put a regular file there");
+    assert_int_equal(unlink(path), 0);
+    assert_refused(f->dir, WD_INVALID_ARGUMENT,
+                   "is a folder; put a regular file there");
+    assert_refused("/dev/zero", WD_INVALID_ARGUMENT, "is a device; put a regular file");
+    OK(wd_pem_file_write(path, false, "x", &err), err);
+    assert_int_equal(truncate(path, 1 << 20), 0);
+    assert_refused(path, WD_INVALID_ARGUMENT, "has 1048576 bytes, where less than");
+    assert_int_equal(truncate(path, (1 << 20) - 1), 0);
+    assert_refused(path, WD_INVALID_ARGUMENT, "is no text");
+    assert_int_equal(truncate(path, 1), 0);
+    OK(wd_pem_file_read(path, &text, &err), err);
+}
+
 static void a_ca_that_is_no_pem_is_named(void **state)
 {
     folder *f = *state;
@@ -293,6 +325,7 @@ int main(void)
         IN_FOLDER(claim_04_a_key_readable_by_others_is_refused),
         IN_FOLDER(claim_04_missing_credentials_are_named),
         IN_FOLDER(what_is_no_pem_is_named),
+        IN_FOLDER(what_is_no_small_file_is_told_as_what_it_is),
         IN_FOLDER(a_ca_that_is_no_pem_is_named),
         cmocka_unit_test(a_key_of_another_certificate_is_refused),
         cmocka_unit_test(specs_that_make_no_sense_are_refused),
