@@ -137,6 +137,7 @@ def test_one_principal_has_a_quarter_of_the_contexts(stub: StubGate) -> None:
         assert number == late
         assert reason(reply) == "QUOTA"
         assert str(share) in reply.message
+        assert reply.retry_after_ms > 0
         assert health(raw).status == HealthCheckReply.SERVING
         with RawClient(stub.home.path / "profile/client1") as other:
             assert results(other.call(OBSERVE, batch("a"))) == ["OK"]

@@ -213,7 +213,10 @@ static void claim_05_token_of_tomorrow_is_not_yet(void **state)
     wd_token_text text = issue(f, &spec);
     wd_token_proof proof = proof_of(f, text.chars);
     assert_refused(f, &proof, WD_REASON_TOKEN_NOT_YET);
-    f->clock.now_ms += 3600000 - WD_TOKEN_LEEWAY_MS;
+    f->clock.now_ms += 3600000 - WD_TOKEN_LEEWAY_MS - 1;
+    proof = proof_of(f, text.chars);
+    assert_refused(f, &proof, WD_REASON_TOKEN_NOT_YET);
+    f->clock.now_ms += 1;
     proof = proof_of(f, text.chars);
     assert_passes(f, &proof);
 }
