@@ -174,11 +174,12 @@ static wd_status refuse_locked(const wd_place *place, int fd, wd_error *err)
     if (size > 0)
         holder[size] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
-    return wd_refuse(err, WD_REASON_CONFLICT,
-                     "store %s is in use: process %s holds %s/lock; if it is a gate, "
-                     "change the store through it, or stop it first; if it is another "
-                     "command, try again when that has ended",
-                     place->dir, holder, place->dir);
+    return wd_refuse(
+        err, WD_REASON_CONFLICT,
+        "store %s is in use by process %s, which holds %s/lock; if it is a "
+        "gate, change the store through it, or stop it first; if it is another "
+        "command, try again when that has ended",
+        place->dir, holder, place->dir);
 }
 
 static wd_status take_lock(wd_place *place, wd_error *err)
