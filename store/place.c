@@ -176,7 +176,7 @@ static wd_status refuse_locked(const wd_place *place, int fd, wd_error *err)
     holder[strcspn(holder, "\n")] = '\0';
     return wd_refuse(
         err, WD_REASON_CONFLICT,
-        "store %s is in use by process %s, which holds %s/lock; if it is a "
+        "store %s is in use by process %s (it holds %s/lock): if it is a "
         "gate, change the store through it, or stop it first; if it is another "
         "command, try again when that has ended",
         place->dir, holder, place->dir);
