@@ -144,12 +144,14 @@ static void our_methods_are_all_there_and_each_is_lawful(void **state)
                                         "/warded.v1.Token/Check",
                                         "/warded.v1.Token/Unwrap",
                                         "/warded.v1.Audit/Query",
+                                        "/warded.v1.Audit/Tail",
                                         "/warded.v1.Audit/Show",
                                         "/warded.v1.Audit/Verify",
                                         "/warded.v1.Audit/Head",
                                         "/warded.v1.Audit/Checkpoint",
                                         "/warded.v1.Audit/Stats",
                                         "/warded.v1.Audit/Export",
+                                        "/warded.v1.Audit/Prune",
                                         "/warded.v1.Health/Check"};
     size_t n_methods = 0;
     size_t n_built = 0;
