@@ -140,7 +140,7 @@ wd_status wd_tombstones_read(sqlite3 *db, uint64_t low, uint64_t high,
     wd_sql_bind_text(stmt, 2, to);
     for (;;) {
         bool more = false;
-        wd_tombstone one;
+        wd_tombstone one = {0};
         WD_TRY(wd_sql_next(stmt, &more, err));
         if (!more)
             break;

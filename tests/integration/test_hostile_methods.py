@@ -104,7 +104,7 @@ def asked(method: str, **fields: object) -> tuple[str, bytes]:
         ("Audit/Show", {"seq": 2**63 - 1}, "NOT_ON_RECORD"),
         ("Audit/Show", {"seq": 2**63}, "FIELD_INVALID"),
         ("Audit/Show", {"call_id": UNKNOWN_CALL}, "NOT_ON_RECORD"),
-        ("Audit/Show", {"call_id": "x"}, "NOT_ON_RECORD"),
+        ("Audit/Show", {"call_id": "x"}, "FIELD_INVALID"),
         ("Audit/Checkpoint", {"at_seq": HUGE_SEQ}, "NOT_ON_RECORD"),
         ("Token/Show", {"id": UNKNOWN_ID}, "TOKEN_ID_UNKNOWN"),
         ("Token/Check", {"id": UNKNOWN_ID}, "TOKEN_ID_UNKNOWN"),
