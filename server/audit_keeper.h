@@ -1,8 +1,8 @@
 /* audit_keeper.h - what a gate does for its trail beside the calls: seals, signs, prunes.
  *
  * Threads: start and stop: main. check: any.
- * Owns:    the archive, the pruner, the checkpointer, and the credentials whose key signs: those of
- *          the start, also after a reload.
+ * Owns:    the archive, the pruner, the checkpointer, and the credentials whose key
+ *          signs: those of the start, also after a reload.
  * Source:  docs/audit.md. */
 #ifndef WD_SERVER_AUDIT_KEEPER_H
 #define WD_SERVER_AUDIT_KEEPER_H

@@ -26,9 +26,11 @@ bool wd_stamp_equal(const wd_stamp *a, const wd_stamp *b);
 /* Whether there is nothing of that name: not even a link that leads nowhere. */
 bool wd_file_absent(const char *path);
 
-/* The whole regular file, never waiting for a pipe, without a byte order mark, ending in a NUL; from malloc.
+/* The whole regular file, never waiting for a pipe, without a byte order mark, ending in
+ * a NUL; from malloc.
  * Errors (phase PROFILE): NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (of another
- * kind, a link that leads nowhere, too large, a NUL inside), RESOURCE_EXHAUSTED; the text names path and cure. */
+ * kind, a link that leads nowhere, too large, a NUL inside), RESOURCE_EXHAUSTED; the text
+ * names path and cure. */
 WD_MUST_USE wd_status wd_text_file_read(const char *path, char **ret, wd_failure *why);
 
 /* The same of a file that holds a secret, which is refused when others may get at it

@@ -1,6 +1,6 @@
 /* Settings: defaults, and every way in which a file can be refused. */
-#include "server/config.h"
 #include "server/config_keys.h"
+#include "tests/unit/admin/config_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,16 +12,6 @@
 #include <cmocka.h>
 
 /* NOLINTBEGIN(clang-analyzer-core.NullDereference): assert_non_null does not return */
-static wd_status parse(const char *text, wd_config **ret_config, wd_error *err)
-{
-    wd_places places;
-    wd_status status = wd_places_init(&places, "/srv/warded", err);
-    if (status == WD_OK)
-        status = wd_config_parse(&places, text, strlen(text), ret_config, err);
-    wd_places_done(&places);
-    return status;
-}
-
 static void an_empty_file_has_every_default(void **state)
 {
     (void)state;
@@ -29,7 +19,7 @@ static void an_empty_file_has_every_default(void **state)
     for (size_t i = 0; i < 3; i++) {
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
-        assert_int_equal(parse(files[i], &c, &err), WD_OK);
+        assert_int_equal(config_of(files[i], &c, &err), WD_OK);
         assert_non_null(c);
         assert_string_equal(c->user, "warded");
         assert_string_equal(c->listen.host, "127.0.0.1");
@@ -64,26 +54,27 @@ static void what_a_file_says_holds(void **state)
     (void)state;
     WD_AUTO(wd_config) *c = NULL;
     wd_error err = {0};
-    assert_int_equal(parse("user: root\n"
-                           "listen: {url: 'tls+tcp://[::1]:0', tls12: true}\n"
-                           "identity:\n"
-                           "  deny_list: deny.txt\n"
-                           "store: {path: /data/audit}\n"
-                           "limits: {in_flight: 7}\n"
-                           "sandbox:\n"
-                           "  slots: 3\n"
-                           "  roots: [/usr, /opt/venv]\n"
-                           "  defaults: {wall_ms: 2000}\n"
-                           "tools:\n"
-                           "  - name: python_code\n"
-                           "    limits: {pids: 8}\n"
-                           "  - name: old\n"
-                           "    interpreter: /opt/venv/bin/python3\n"
-                           "    tags: [py2, t23456789012345678901234567890123456789012"
-                           "3456789012345678901234]\n"
-                           "log: {format: json, level: debug}\n",
-                           &c, &err),
-                     WD_OK);
+    assert_int_equal(
+        config_of("user: root\n"
+                  "listen: {url: 'tls+tcp://[::1]:0', tls12: true}\n"
+                  "identity:\n"
+                  "  deny_list: deny.txt\n"
+                  "store: {path: /data/audit}\n"
+                  "limits: {in_flight: 7}\n"
+                  "sandbox:\n"
+                  "  slots: 3\n"
+                  "  roots: [/usr, /opt/venv]\n"
+                  "  defaults: {wall_ms: 2000}\n"
+                  "tools:\n"
+                  "  - name: python_code\n"
+                  "    limits: {pids: 8}\n"
+                  "  - name: old\n"
+                  "    interpreter: /opt/venv/bin/python3\n"
+                  "    tags: [py2, t23456789012345678901234567890123456789012"
+                  "3456789012345678901234]\n"
+                  "log: {format: json, level: debug}\n",
+                  &c, &err),
+        WD_OK);
     assert_non_null(c);
     assert_string_equal(c->listen.host, "::1");
     assert_int_equal(c->listen.port, 0);
@@ -266,7 +257,7 @@ static void a_refusal_tells_file_line_key_and_what_is_allowed(void **state)
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
-        wd_status status = parse(refusals[i].text, &c, &err);
+        wd_status status = config_of(refusals[i].text, &c, &err);
         print_message("%s: %s\n", refusals[i].name, err.msg);
         assert_int_equal(status, WD_INVALID_ARGUMENT);
         assert_null(c);
@@ -287,7 +278,7 @@ static void a_principals_share_holds_the_largest_request(void **state)
         (void)snprintf(text, sizeof(text),
                        "limits: {frame_bytes: %llu, request_bytes: %llu}\n",
                        (unsigned long long)frame, (unsigned long long)n);
-        assert_int_equal(parse(text, &c, NULL),
+        assert_int_equal(config_of(text, &c, NULL),
                          n < 4 * frame ? WD_INVALID_ARGUMENT : WD_OK);
     }
 }
@@ -314,7 +305,7 @@ static void the_table_bounds_every_number(void **state)
                            (unsigned long long)keys[i].max + 1);
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
-        assert_int_equal(parse(text, &c, &err), WD_INVALID_ARGUMENT);
+        assert_int_equal(config_of(text, &c, &err), WD_INVALID_ARGUMENT);
         char range[160];
         wd_key_describe(&keys[i], range, sizeof(range));
         assert_non_null(strstr(err.msg, range));
@@ -333,9 +324,9 @@ static void a_damaged_file_is_answered(void **state)
         WD_AUTO(wd_config) *flipped = NULL;
         WD_AUTO(wd_config) *cut = NULL;
         text[i] = (char)(text[i] ^ 0x11);
-        (void)!parse(text, &flipped, NULL);
+        (void)!config_of(text, &flipped, NULL);
         text[i] = '\0';
-        (void)!parse(text, &cut, NULL);
+        (void)!config_of(text, &cut, NULL);
     }
 }
 
@@ -357,7 +348,7 @@ static void the_gates_account_is_not_root(void **state)
     wd_error err = {0};
     unsigned uid = 9;
     unsigned gid = 9;
-    assert_int_equal(parse("user: root", &c, &err), WD_OK);
+    assert_int_equal(config_of("user: root", &c, &err), WD_OK);
     assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_FAILED_PRECONDITION);
     assert_int_equal(uid + gid, 18);
     assert_non_null(strstr(err.msg, "\"root\" is root"));
@@ -371,11 +362,11 @@ static void an_account_that_is_missing_is_named(void **state)
     wd_error err = {0};
     unsigned uid = 9;
     unsigned gid = 9;
-    assert_int_equal(parse("user: nobody", &c, &err), WD_OK);
+    assert_int_equal(config_of("user: nobody", &c, &err), WD_OK);
     assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_OK);
     assert_int_equal(uid, 65534);
     wd_config_free(WD_STEAL(c));
-    assert_int_equal(parse("user: nobody-here", &c, &err), WD_OK);
+    assert_int_equal(config_of("user: nobody-here", &c, &err), WD_OK);
     assert_int_equal(wd_config_find_user(c, &uid, &gid, &err), WD_NOT_FOUND);
     assert_non_null(strstr(err.msg, "nobody-here"));
     assert_non_null(strstr(err.msg, "useradd"));

@@ -1,5 +1,5 @@
 /* Settings that could never match or be used: refused, so that nobody relies on them. */
-#include "server/config.h"
+#include "tests/unit/admin/config_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,23 +36,13 @@ static const struct {
      ":5: ", "tools[0].tags", "1 to 64 bytes"},
 };
 
-static wd_status parse(const char *text, wd_config **ret_config, wd_error *err)
-{
-    wd_places places;
-    wd_status status = wd_places_init(&places, "/srv/warded", err);
-    if (status == WD_OK)
-        status = wd_config_parse(&places, text, strlen(text), ret_config, err);
-    wd_places_done(&places);
-    return status;
-}
-
 static void what_could_never_match_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         WD_AUTO(wd_config) *c = NULL;
         wd_error err = {0};
-        wd_status status = parse(refusals[i].text, &c, &err);
+        wd_status status = config_of(refusals[i].text, &c, &err);
         print_message("%s: %s\n", refusals[i].name, err.msg);
         assert_int_equal(status, WD_INVALID_ARGUMENT);
         assert_non_null(strstr(err.msg, refusals[i].line));
@@ -71,7 +61,7 @@ static void what_is_at_the_bound_passes(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         WD_AUTO(wd_config) *c = NULL;
         print_message("%s\n", texts[i]);
-        assert_int_equal(parse(texts[i], &c, NULL), WD_OK);
+        assert_int_equal(config_of(texts[i], &c, NULL), WD_OK);
     }
 }
 
