@@ -165,6 +165,7 @@ def test_claim_03_half_open_ones_of_many_addresses_cost_bounded_memory(
     assert grown < HALF_OPEN_ALL * 3 * HALF_OPEN_BYTES + QUARANTINE
 
 
+@pytest.mark.limit(1800 if LONG else 180)
 def test_claim_03_idle_connections_cost_bounded_memory(
     gate: Gate, quiet_ms: float
 ) -> None:
