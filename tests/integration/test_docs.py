@@ -16,6 +16,7 @@ from tests.support.gate import BUILD, LOOK_S, READY_S, ROOT, Gate, program, run
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
 PROTOCOL = (ROOT / "docs/protocol.md").read_text()
 SECURITY = (ROOT / "docs/security.md").read_text()
+TESTING = (ROOT / "docs/testing.md").read_text()
 STAGE = re.compile(r'^    \{"(\w+)", +\w+, +(true|false)\},', re.M)
 
 
@@ -152,10 +153,9 @@ def test_claim_14_each_attack_has_a_wall_and_a_test(title: str, least: int) -> N
 )
 def test_claim_10_the_pytest_command_by_hand_collects_any_file(file: str) -> None:
     """One whose tests have a mark of the runner's, and the one that is told there."""
-    testing = (ROOT / "docs/testing.md").read_text()
     found = re.search(
         r"^deploy/platform\.sh (env WARDED_BUILD=.*\\\n.* )(tests/\S+\.py)$",
-        testing,
+        TESTING,
         re.M,
     )
     assert found is not None
@@ -192,3 +192,22 @@ def test_claim_10_each_hostile_test_is_named_beside_its_attack(files: str) -> No
     ]
     assert found
     assert [n for n in found if not any(fnmatchcase(n, g) for g in named)] == []
+
+
+REPORTED = """
+PeculiarVentures/x509#73 charmbracelet/crush#3461 curl/curl#959
+eclipse-mosquitto/mosquitto#1826 everruns/bashkit#2369 kubernetes/kubernetes#127538
+mumble-voip/mumble#5031 nanomsg/nng#1588 nanomsg/nng#1666 nanomsg/nng#857
+openssl/openssl#18708 pgbouncer/pgbouncer#796 postmanlabs/postman-app-support#14275
+protobuf-c/protobuf-c#199 protobuf-c/protobuf-c#375 protobuf-c/protobuf-c#726
+protocolbuffers/protobuf#2679 protocolbuffers/protobuf#29512 scylladb/seastar#335
+spiffe/spire#7160 strongloop/strong-pm#368 superseriousbusiness/gotosocial#2808
+vjt/grappa-irc#524
+"""
+
+
+def test_each_failure_that_was_reported_elsewhere_has_one_row() -> None:
+    """That the tests exist is for lint.docs, which goes by the table's head."""
+    found = section(TESTING, "Failures that were reported elsewhere")
+    told = [row[0] for row in rows(found)]
+    assert [case for case in REPORTED.split() if told.count(case) != 1] == []
