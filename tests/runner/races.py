@@ -63,7 +63,7 @@ SHORT = {
 }
 # kill -9 leaves no report, and this one wants replies sooner than TSan lets them come.
 NOT = "not kills_under_load"
-TOOLS = ("test_gate", "warded", "tokctl", "rpc_caller", "warded_whoami")
+TOOLS = ("test_gate", "warded", "tokctl", "rpc_caller", "store_rows", "warded_whoami")
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "tests.runner.pytest_events")
 
 REPORT = re.compile(r"WARNING: ThreadSanitizer|SUMMARY: ThreadSanitizer")
