@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.bench.rounds import PeerError, Turn
 from tests.support.gate import Gate, Home, remove
@@ -22,7 +23,10 @@ VENV = ROOT / "build/bench-venv"
 PYTHON = VENV / "bin/python"
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
-_TARGETS = ("warded", "warded-execd", "warded-slot", "tokctl", "python_stubs")
+_TARGETS = (
+    *("warded", "warded-execd", "warded-slot", "tokctl", "python_stubs"),
+    *("bench_rpc_client", "bench_tokens"),
+)
 _TURN_S = 120.0  # a turn that takes longer is stuck
 
 
@@ -32,7 +36,7 @@ def build_ours() -> None:
         "cmake -G Ninja -S . -B build/release -DCMAKE_BUILD_TYPE=Release "
         "-DCMAKE_C_COMPILER=gcc -DBUILD_TESTING=ON".split()
     )
-    quietly(["ninja", "-C", "build/release", *_TARGETS, "bench_rpc_client"])
+    quietly(["ninja", "-C", "build/release", *_TARGETS])
 
 
 def quietly(command: Sequence[str | Path]) -> None:
@@ -98,6 +102,15 @@ def take_turn(command: Sequence[str | Path], server: int = 0) -> Turn:
     children, is shared out among them.
     """
     before = cpu_s(server)
+    told = ask(command, _TURN_S)
+    server_us = (cpu_s(server) - before) / told["calls"] * 1e6 if server else 0.0
+    return Turn(
+        told["rate"], told["p50_us"], told["p99_us"], told["client_us"], server_us
+    )
+
+
+def ask(command: Sequence[str | Path], limit_s: float) -> Any:  # noqa: ANN401
+    """The JSON that a program prints. Raises PeerError."""
     # what it imports: the root of the tree, and the client of the build
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{RELEASE / 'python'}"}
     try:
@@ -107,19 +120,15 @@ def take_turn(command: Sequence[str | Path], server: int = 0) -> Turn:
             env=env,
             capture_output=True,
             text=True,
-            timeout=_TURN_S,
+            timeout=limit_s,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise PeerError(f"no result within {_TURN_S:g} s") from None
+        raise PeerError(f"no result within {limit_s:g} s") from None
     if done.returncode != 0:
         last = (done.stderr.strip() or "no words").splitlines()[-1]
         raise PeerError(f"status {done.returncode}: {last}")
-    told = json.loads(done.stdout)
-    server_us = (cpu_s(server) - before) / told["calls"] * 1e6 if server else 0.0
-    return Turn(
-        told["rate"], told["p50_us"], told["p99_us"], told["client_us"], server_us
-    )
+    return json.loads(done.stdout)
 
 
 def cpu_s(pid: int) -> float:

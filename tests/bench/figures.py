@@ -1,0 +1,74 @@
+"""Figures that have no peer: what was measured, and what it may be at most or at least."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+WIDTHS = (44, 14, 10, 22)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One of them. `most`, `least`: the goal; None: it has none."""
+
+    name: str
+    value: float
+    unit: str
+    most: float | None = None
+    least: float | None = None
+
+    @property
+    def goal(self) -> str:
+        """In words, and whether it is met; nothing when there is none."""
+        wanted = [f"at most {self.most:g}"] if self.most is not None else []
+        wanted += [f"at least {self.least:g}"] if self.least is not None else []
+        if not wanted:
+            return ""
+        return f"{' and '.join(wanted)}: {'met' if self.is_met() else 'MISSED'}"
+
+    def is_met(self) -> bool:
+        """Whether the value is within the goal."""
+        low = self.least is None or self.value >= self.least
+        return low and (self.most is None or self.value <= self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All of one benchmark."""
+
+    bench: str
+    figures: Sequence[Figure]
+    notes: Sequence[str] = ()
+
+    def print(self) -> None:
+        """The table and the notes."""
+        print(f"\n{self.bench}")
+        for one in self.figures:
+            cells = one.name, f"{one.value:.5g}", one.unit, one.goal
+            name, value, unit, goal = (
+                cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)
+            )
+            print(f"{name} {value.strip():>14} {unit} {goal}".rstrip())
+        for note in self.notes:
+            print(f"note: {note}")
+
+    def write(self, path: Path) -> None:
+        """One JSON object a line."""
+        with path.open("w") as file:
+            for one in self.figures:
+                fields = {
+                    "bench": self.bench,
+                    "name": one.name,
+                    "value": one.value,
+                    "unit": one.unit,
+                    "most": one.most,
+                    "least": one.least,
+                }
+                file.write(json.dumps(fields) + "\n")
+
+    def is_good(self) -> bool:
+        """Whether each goal is met."""
+        return all(one.is_met() for one in self.figures)
