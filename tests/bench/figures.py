@@ -1,4 +1,4 @@
-"""Figures that have no peer: what was measured, and what it may be at most or at least."""
+"""Figures that have no peer: what was measured, and what it may be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-WIDTHS = (44, 14, 10, 22)
+NAME = 60  # its width
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,8 @@ class Figures:
         """The table and the notes."""
         print(f"\n{self.bench}")
         for one in self.figures:
-            cells = one.name, f"{one.value:.5g}", one.unit, one.goal
-            name, value, unit, goal = (
-                cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)
-            )
-            print(f"{name} {value.strip():>14} {unit} {goal}".rstrip())
+            value = f"{one.value:.5g}"
+            print(f"{one.name:{NAME}} {value:>10} {one.unit:6} {one.goal}".rstrip())
         for note in self.notes:
             print(f"note: {note}")
 

@@ -109,7 +109,7 @@ def take_turn(command: Sequence[str | Path], server: int = 0) -> Turn:
     )
 
 
-def ask(command: Sequence[str | Path], limit_s: float) -> Any:  # noqa: ANN401
+def ask(command: Sequence[str | Path], limit_s: float) -> Any:
     """The JSON that a program prints. Raises PeerError."""
     # what it imports: the root of the tree, and the client of the build
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{RELEASE / 'python'}"}

@@ -1,4 +1,4 @@
-"""revoke_worker PROFILE ID... - takes tokens back one after another; their times, in ms.
+"""revoke_worker PROFILE ID... - takes tokens back one after another; times in ms.
 
 Prints one JSON object: of each call, until it `holds` and until it is `durable` as the
 gate tells, and until it was `answered`.

@@ -313,8 +313,7 @@ static int tell_secret(const float *times, const uint8_t *classes, size_t n)
         all[classes[i]].sum += times[i];
         all[classes[i]].squares += (double)times[i] * times[i];
     }
-    (void)printf("{\"samples\": %zu, \"ns\": %.1f, \"t\": [", n,
-                 all[0].sum / all[0].n);
+    (void)printf("{\"samples\": %zu, \"ns\": %.1f, \"t\": [", n, all[0].sum / all[0].n);
     for (unsigned k = 1; k < RIGHT; k++)
         (void)printf("%s[%u, %.2f, %.3f]", k > 1 ? ", " : "", right[k],
                      welch(&all[k], &all[0]),
@@ -374,8 +373,7 @@ static int run(bench *b, int argc, char **argv)
         if (open_store(b, argv[2], true, &err) != WD_OK)
             return say(&err);
         WD_AUTO_FILE FILE *texts = fopen(path, "wxe");
-        if (texts == NULL ||
-            fill(b, texts, strtoul(argv[3], NULL, 10), &err) != WD_OK)
+        if (texts == NULL || fill(b, texts, strtoul(argv[3], NULL, 10), &err) != WD_OK)
             return say(&err);
         return 0;
     }

@@ -41,7 +41,7 @@ def run(*, quick: bool) -> Figures:
     return Figures("tokens", figures, NOTES)
 
 
-def measure(verb: str, store: Path, *more: str, user: int = 0) -> Any:  # noqa: ANN401
+def measure(verb: str, store: Path, *more: str, user: int = 0) -> Any:
     """What bench_tokens prints. Raises PeerError."""
     account = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     return place.ask([*account, PROGRAM, verb, store, *more], FILL_S)
