@@ -14,7 +14,7 @@ import pytest
 import warded
 from warded import v1
 
-from tests.client.fake_gate import CLOSE, FakeGate, Seen, answer_by_method
+from tests.client.fake_gate import FakeGate, Seen, answer_by_method
 from tests.client.pki import TOKEN
 
 Start = Callable[..., FakeGate]
@@ -145,19 +145,6 @@ def test_an_answer_that_makes_no_sense_is_a_fault_and_harms_no_other_call(
     with pytest.raises(warded.ServerFault):
         check(channel)
     assert check(channel).status == v1.HealthCheckReply.SERVING
-
-
-def test_a_connection_lost_after_sending_is_an_unknown_outcome(
-    start: Start, channel_of: ChannelOf
-) -> None:
-    gate = start(lambda gate, request: CLOSE)
-    with pytest.raises(warded.OutcomeUnknown) as caught:
-        check(channel_of(gate))
-    assert caught.value.reason is warded.Reason.OUTCOME_UNKNOWN
-    assert caught.value.phase is warded.Phase.WAIT
-    assert caught.value.may_have_run
-    assert caught.value.call_id in caught.value.details()
-    assert len(gate.seen.requests) == 1
 
 
 def test_a_new_connection_follows_one_that_ended_while_idle(

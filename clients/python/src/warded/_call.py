@@ -70,7 +70,9 @@ class Call(Generic[Out]):
 
     def __init__(self, ask: Ask, keeper: Keeper, clock: Clock) -> None:
         self.ask = ask
-        self.attempt = 0  # for the record: 1 after a new date
+        self.attempt = 0  # for the record: how often it was sent before
+        self.lost_by = ""  # why its connection ended; "": it did not
+        self.route: Any = None  # by which gate, and in whose name, it was sent
         self.id = b""  # the latest attempt's
         self.sent = False
         self.token = ""  # that it was sent with; a secret
@@ -187,7 +189,8 @@ class Call(Generic[Out]):
 
     def last_moment_ms(self) -> int:
         """When to stop waiting, on the monotonic clock."""
-        return self.deadline_ms + (GRACE_MS if self.sent else 0)
+        on_its_way = self.sent and self.carrier is not None
+        return self.deadline_ms + (GRACE_MS if on_its_way else 0)
 
     def succeed(self, reply: Reply) -> None:
         """The gate answered OK."""
@@ -233,13 +236,15 @@ class Call(Generic[Out]):
         """The deadline has passed."""
         seconds = self.ask.timeout_ms / 1000
         if self.sent:
+            late = f" and {GRACE_MS} ms of grace"
             if self.carrier is not None:
                 self.carrier.retire()  # a gate answers by now: something is wrong there
+            if self.lost_by:
+                late = f", the connection was lost: {self.lost_by}"
             self.fail(
                 StatusCode.DEADLINE_EXCEEDED,
                 Reason.RUN_TIMEOUT,
-                f"{self.ask.path}: no answer within {seconds:g} s and {GRACE_MS} ms "
-                "of grace; it may have run",
+                f"{self.ask.path}: no answer within {seconds:g} s{late}; it may have run",
                 Phase.WAIT,
             )
             return

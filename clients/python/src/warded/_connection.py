@@ -4,7 +4,7 @@ Callers encrypt and send on their own threads, without blocking. A caller that w
 alone reads the answers itself; else the connection's own thread does (_readers.py).
 While many calls are in flight, requests are gathered until someone waits or reads: one
 record and one system call for many. A call of which not every byte went to the kernel
-can't have run; any other that loses its connection has an unknown outcome.
+can't have run; of any other that loses its connection nobody knows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from warded._call import Call
 from warded._open import Opened
 from warded._outbox import Outbox
 from warded._readers import Readers
-from warded._refusals import lost
 from warded._wakeup import Wakeup
 from warded._wire import Answer, WireError
 from warded._witness import chain_name
@@ -32,6 +31,7 @@ _FOREVER_MS = 1 << 62
 _GATHER = 8  # with fewer calls in flight a request leaves at once
 
 OnAnswer = Callable[[Call[Any], bytes], None]
+OnLost = Callable[[Call[Any], str, bool], None]  # why; whether it may have run
 
 
 class NotSentError(Exception):
@@ -41,8 +41,9 @@ class NotSentError(Exception):
 class Connection:
     """Threads: `send` and `close` from any; `serve` is its own thread's body."""
 
-    def __init__(self, opened: Opened, on_answer: OnAnswer) -> None:
+    def __init__(self, opened: Opened, on_answer: OnAnswer, on_lost: OnLost) -> None:
         self.chain = chain_name(opened.gate.uri, opened.trust)
+        self.route = (self.chain, opened.mine)
         self.dead = False
         self.retired = False
         self._socket = opened.socket
@@ -50,7 +51,7 @@ class Connection:
         self._raw.setblocking(False)
         self._tls = opened.tls
         self._wire = opened.wire
-        self._on_answer = on_answer
+        self._on_answer, self._on_lost = on_answer, on_lost
         self._lock = threading.Lock()  # guards all below, and tls and wire
         self._pending: dict[int, Call[Any] | None] = {}  # None: an answer to drop
         self._was_busy = False  # when answers last came
@@ -236,7 +237,7 @@ class Connection:
         self._die(why)
         for call, _ in answers:
             if call is not None:
-                call.refuse(lost(call, why, sent=True))
+                self._on_lost(call, why, True)
 
     def _expire(self) -> None:
         now_ms = time.monotonic_ns() // 1_000_000
@@ -286,7 +287,7 @@ class Connection:
         self._readers.call_back()
         for request_id, call in pending.items():
             if call is not None:
-                call.refuse(lost(call, why, sent=request_id not in unsent))
+                self._on_lost(call, why, request_id not in unsent)
 
     def release(self) -> None:
         """Close the descriptors, once `serve` has returned."""

@@ -11,6 +11,7 @@ import random
 import threading
 from typing import Any
 
+from warded._again import refuse_as, refuse_elsewhere, refuse_unsent, take_again
 from warded._call import Call
 from warded._callid import Clock, GateClock, SystemClock, make_call_id
 from warded._connection import Connection, NotSentError
@@ -144,7 +145,7 @@ class Link:
             except RuntimeError:  # the interpreter is going away
                 self._thread = None
                 self._waiting.remove(call)
-        call.refuse(unreachable("the interpreter is exiting", Phase.CONNECT))
+        refuse_unsent(call, unreachable("the interpreter is exiting", Phase.CONNECT))
         return None
 
     def _try_send(self, connection: Connection, call: Call[Any], now_ms: int) -> bool:
@@ -153,9 +154,13 @@ class Link:
             take_back(call)
         elif call.deadline_ms <= now_ms:
             call.expire()
+        elif call.lost_by and call.route != connection.route:
+            refuse_elsewhere(call)
         if call.done():
             return True
-        call.id = make_call_id(self._gate_clock.at(now_ms))
+        if not call.lost_by:
+            call.id = make_call_id(self._gate_clock.at(now_ms))
+            call.route = connection.route
         call.carrier = connection
         try:
             call.token = self._read_token(now_ms, may_be_old=connection.is_busy)
@@ -167,7 +172,7 @@ class Link:
         except FrameTooLargeError as error:
             refuse_size(call, error)
         except RpcError as error:
-            call.refuse(error)
+            refuse_unsent(call, error)
         return True
 
     def _send_cancel(self, call: Call[Any]) -> None:
@@ -206,7 +211,7 @@ class Link:
             call.attempt, call.sent = 1, False
             self.start(call)
         else:
-            self._refuse_as(call, reply)
+            refuse_as(call, reply)
 
     def _may_pass_now(self, call: Call[Any], reply: Reply) -> bool:
         """It was not run because of its date, or of a token that was replaced."""
@@ -217,9 +222,9 @@ class Link:
         except RpcError:
             return False
 
-    def _refuse_as(self, call: Call[Any], reply: Reply) -> None:
-        call.reply = reply
-        call.refuse(reply.error(call.call_id))
+    def _on_lost(self, call: Call[Any], why: str, sent: bool) -> None:
+        if take_again(call, why, sent=sent, closed=self._closed):
+            self.start(call)
 
     # --- the link's thread
 
@@ -234,7 +239,7 @@ class Link:
                 back_off_s = min(back_off_s * 2, _BACK_OFF_MOST_S)
                 continue
             back_off_s = _BACK_OFF_FIRST_S
-            self._serve(Connection(opened, self._on_answer))
+            self._serve(Connection(opened, self._on_answer, self._on_lost))
 
     def _serve(self, connection: Connection) -> None:
         try:
@@ -277,7 +282,7 @@ class Link:
             failed = [c for c in self._waiting if not (stays and c.ask.wait_for_ready)]
             self._waiting = [c for c in self._waiting if c not in failed]
         for call in failed:
-            call.refuse(error)
+            refuse_unsent(call, error)
 
     def _pause(self, seconds: float) -> None:
         """Back off, while all who wait are patient; a newcomer ends the pause."""

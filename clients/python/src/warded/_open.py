@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from warded import _fork
 from warded._endpoint import Server
+from warded._spiffe import Spiffe
 from warded._tls import Tls, alert_name
 from warded._wire import Wire, WireError
 from warded.errors import Failure, RpcError, make_error, unreachable
@@ -69,6 +70,7 @@ class Opened:
     tls: Tls
     wire: Wire
     gate: Identity
+    mine: Spiffe  # whom the gate takes us for
     trust: str  # which CA
 
 
@@ -164,8 +166,8 @@ class _Handshake:
         self._send(self._tls.outgoing())  # our certificate and Finished
         self._await_greeting()
         self._send(self._tls.encrypt(self._wire.greeting()))
-        trust = self._credentials.trust
-        return Opened(self._socket, self._tls, self._wire, gate, trust)
+        mine, trust = self._credentials.mine, self._credentials.trust
+        return Opened(self._socket, self._tls, self._wire, gate, mine, trust)
 
     def _shake_hands(self) -> None:
         data = b""

@@ -14,7 +14,10 @@ _log = logging.getLogger("warded")
 
 
 def take_back(call: Call[Any]) -> None:
-    """Cancelled, and never sent."""
+    """Cancelled, and never sent, or not again."""
+    if call.lost_by:
+        call.refuse(lost(call, f"{call.lost_by}; it was cancelled then", sent=True))
+        return
     call.fail(
         StatusCode.CANCELLED,
         Reason.CANCELLED,

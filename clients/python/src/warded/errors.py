@@ -12,7 +12,7 @@ RpcError
     TlsRefused       the gate refused the handshake: `alert` names why
   DeadlineExceeded   `may_have_run` tells whether the gate may have begun
   Cancelled          by `.cancel()`, or by the gate for another's sake
-  OutcomeUnknown     it may have run: never sent again without being asked
+  OutcomeUnknown     it may have run; its gate could not be asked again, or can't tell
   ServerFault        the gate or its executor failed
 """
 
