@@ -117,13 +117,9 @@ static int print(arguments *args)
 static int run(wd_tokctl *ctl, int argc, char **argv)
 {
     arguments args = {.ctl = ctl, .limit = 100};
-    wd_error err = {0};
-    wd_filters_init(&args.filters);
     warded__v1__query_request__init(&args.ask);
-    wd_tokctl_parse(&wd_verb_audit_query, argc, argv, &args);
-    if (wd_filters_settle(&args.filters, &err) != WD_OK)
-        wd_tokctl_usage(ctl, &err);
-    args.ask.filter = &args.filters.filter;
+    args.ask.filter =
+        wd_filters_parse(&wd_verb_audit_query, argc, argv, &args, &args.filters);
     return print(&args);
 }
 

@@ -94,13 +94,10 @@ static int run(wd_tokctl *ctl, int argc, char **argv)
     arguments args = {.ctl = ctl};
     wd_error err = {0};
     WD_AUTO(wd_backend) *backend = NULL;
-    wd_filters_init(&args.filters);
     warded__v1__tail_request__init(&args.ask);
     args.ask.limit = 20;
-    wd_tokctl_parse(&wd_verb_audit_tail, argc, argv, &args);
-    if (wd_filters_settle(&args.filters, &err) != WD_OK)
-        wd_tokctl_usage(ctl, &err);
-    args.ask.filter = &args.filters.filter;
+    args.ask.filter =
+        wd_filters_parse(&wd_verb_audit_tail, argc, argv, &args, &args.filters);
     if (wd_backend_open(ctl, &backend, &err) != WD_OK)
         return wd_tokctl_fail(ctl, &err);
     if (args.follow)

@@ -6,6 +6,7 @@
 #include "store/scope.h"
 #include "store/tokctl/backend.h"
 #include "store/tokctl/issued.h"
+#include "store/tokctl/selectors.h"
 #include "store/tokctl/times.h"
 #include "warded/v1/token.pb-c.h"
 
@@ -24,6 +25,7 @@ enum option_key {
     OPTION_CONCURRENCY,
     OPTION_RENEWABLE,
     OPTION_WRAP,
+    OPTION_POOL,
 };
 
 typedef struct arguments {
@@ -31,7 +33,8 @@ typedef struct arguments {
     Warded__V1__IssueRequest ask;
     Warded__V1__TokenRate rate;
     char *scopes[WD_SCOPES_COUNT];
-    const char *ttl, *not_before, *idle, *renewable, *wrap, *out;
+    const char *ttl, *not_before, *idle, *renewable, *wrap, *out, *pool;
+    char audience[WD_POOL_AUDIENCE_BYTES]; /* of --pool */
 } arguments;
 
 static const struct argp_option options[] = {
@@ -40,8 +43,8 @@ static const struct argp_option options[] = {
      "audit:read",
      0},
     {"bind", 'b', "WHOM", 0,
-     "The client that must come with it: uri:SPIFFE-ID, key:HEX or cert:HEX (SHA-256) "
-     "[over RPC: our own identity]",
+     "The client that must come with it: uri:SPIFFE-ID, key:HEX or cert:HEX (SHA-256); "
+     "over RPC also self, our own identity [self]",
      0},
     {"ttl", OPTION_TTL, "SPAN", 0, "How long it holds [1h; --admin: 15m], at most 30d",
      0},
@@ -51,6 +54,7 @@ static const struct argp_option options[] = {
     {"purpose", OPTION_PURPOSE, "TEXT", 0, "What it is for, for people", 0},
     {"audience", OPTION_AUDIENCE, "GLOB", 0, "Only for gates whose URI is like this",
      0},
+    {"pool", OPTION_POOL, "NAME", 0, "Only for gates of this pool", 0},
     {"idle", OPTION_IDLE, "SPAN", 0, "It ends when it is not used for so long", 0},
     {"uses", OPTION_USES, "N", 0, "It is good for so many calls", 0},
     {"rate", OPTION_RATE, "N/SPAN", 0, "So many calls in that time: 100/1m", 0},
@@ -107,6 +111,8 @@ static const char **later_place(arguments *args, int key)
         return &args->wrap;
     case OPTION_OUT:
         return &args->out;
+    case OPTION_POOL:
+        return &args->pool;
     default:
         return NULL;
     }
@@ -193,11 +199,25 @@ static wd_status read_spans(arguments *args, wd_error *err)
     return WD_OK;
 }
 
+static wd_status settle_pool(arguments *args, wd_error *err)
+{
+    if (args->pool == NULL)
+        return WD_OK;
+    if (args->ask.audience[0] != '\0')
+        return wd_fail(err, WD_INVALID_ARGUMENT, "--audience or --pool, not both");
+    WD_TRY(wd_pool_audience(args->pool, args->audience, err));
+    args->ask.audience = args->audience;
+    return WD_OK;
+}
+
 static wd_status settle(arguments *args, wd_error *err)
 {
     const bool offline = args->ctl->db != NULL || args->ctl->home != NULL;
     args->ask.scopes = args->scopes;
     WD_TRY(read_spans(args, err));
+    WD_TRY(settle_pool(args, err));
+    if (strcmp(args->ask.bind, "self") == 0 && !offline)
+        args->ask.bind = wd_sent_text("");
     if (args->ask.bind[0] != '\0' && args->ask.allow_unbound)
         return wd_fail(err, WD_INVALID_ARGUMENT, "--bind or --unbound, not both");
     if (args->ask.allow_unbound)

@@ -20,6 +20,7 @@ typedef struct arguments {
     const char *paths[PATHS_COUNT];
     size_t n_paths;
     bool git, live, revoke;
+    bool full; /* more than one request to revoke may have */
     wd_leaked leaked;
     wd_output *out;
     wd_backend *backend; /* --live, --revoke */
@@ -110,17 +111,23 @@ static bool found(void *arg, const wd_sighting *sighting)
                                        "kind", wd_token_kind_name(name.kind), "state",
                                        state_of(args, name.id)));
     wd_progress_show(&args->progress, args->scan.files, 0);
-    return wd_leaked_add(&args->leaked, sighting->token);
+    args->full = args->revoke && !wd_leaked_add(&args->leaked, sighting->token);
+    return !args->full;
 }
 
 static wd_status scan_all(arguments *args, wd_error *err)
 {
-    for (size_t i = 0; i < args->n_paths; i++) {
+    for (size_t i = 0; i < args->n_paths && !args->full; i++) {
         WD_TRY(wd_scan_tree(&args->scan, args->paths[i], err));
-        if (args->git)
+        if (args->git && !args->full)
             WD_TRY(wd_scan_git(&args->scan, args->paths[i], err));
     }
-    return WD_OK;
+    if (!args->full)
+        return WD_OK;
+    return wd_fail(err, WD_RESOURCE_EXHAUSTED,
+                   "more than %u tokens were found, and none was revoked: scan one "
+                   "folder after the other",
+                   WD_LEAKED_COUNT);
 }
 
 /* All that was found, in one call. */

@@ -113,12 +113,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 const struct argp wd_filters_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
 
-void wd_filters_init(wd_filters *filters)
-{
-    *filters = (wd_filters){.since = NULL};
-    warded__v1__audit_filter__init(&filters->filter);
-}
-
 static wd_status read_codes(wd_filters *filters, wd_error *err)
 {
     const char *at = filters->code;
@@ -136,7 +130,8 @@ static wd_status read_codes(wd_filters *filters, wd_error *err)
     return WD_OK;
 }
 
-wd_status wd_filters_settle(wd_filters *filters, wd_error *err)
+/* The times, read against the clock, and the codes. */
+static wd_status settle(wd_filters *filters, wd_error *err)
 {
     int64_t now = wd_clock_wall_ms(wd_clock_system());
     int64_t ms = 0;
@@ -149,4 +144,16 @@ wd_status wd_filters_settle(wd_filters *filters, wd_error *err)
         filters->filter.until_ms = (uint64_t)ms;
     }
     return read_codes(filters, err);
+}
+
+Warded__V1__AuditFilter *wd_filters_parse(const wd_verb *verb, int argc, char **argv,
+                                          void *input, wd_filters *filters)
+{
+    wd_error err = {0};
+    *filters = (wd_filters){.since = NULL};
+    warded__v1__audit_filter__init(&filters->filter);
+    wd_tokctl_parse(verb, argc, argv, input);
+    if (settle(filters, &err) != WD_OK)
+        wd_tokctl_usage(*(wd_tokctl **)input, &err); /* its first member */
+    return &filters->filter;
 }

@@ -15,12 +15,12 @@ typedef struct wd_filters {
     const char *since, *until, *code;
 } wd_filters;
 
-void wd_filters_init(wd_filters *filters);
-
 /* A verb's `more`; its input is the wd_filters. */
 extern const struct argp wd_filters_argp;
 
-/* The times, read against the clock, and the codes. Errors: INVALID_ARGUMENT */
-WD_MUST_USE wd_status wd_filters_settle(wd_filters *filters, wd_error *err);
+/* As wd_tokctl_parse, of a verb with these options; `filters` is the part of its input
+ * that keeps them. Returns what is to be sent, which lives as long as that. */
+Warded__V1__AuditFilter *wd_filters_parse(const wd_verb *verb, int argc, char **argv,
+                                          void *input, wd_filters *filters);
 
 #endif

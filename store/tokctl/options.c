@@ -5,9 +5,10 @@
 
 #include "clients/c/endpoint.h"
 #include "store/tokctl/times.h"
-#include "store/tokctl/tokctl.h"
+#include "store/tokctl/walk.h"
 
-#define TIMEOUT_MS 10000U
+#define TIMEOUT_MS  10000U
+#define SHARED_MOST 16 /* options of one child */
 
 enum option_key {
     OPTION_SERVER = 1024,
@@ -253,17 +254,38 @@ static error_t hand_out(int key, char *value, struct argp_state *state)
     return 0;
 }
 
+/* Those of shared options that are not the verb's are not in its help; they are parsed
+ * all the same, to be refused in so many words. */
+static struct argp for_verb(const wd_verb *verb, const struct argp *shared,
+                            struct argp_option copies[SHARED_MOST])
+{
+    struct argp same = *shared;
+    size_t n = 0;
+    for (; shared->options[n].name != NULL || shared->options[n].key != 0; n++) {
+        WD_ASSERT(n + 1 < SHARED_MOST);
+        copies[n] = shared->options[n];
+        if (!wd_verb_knows(verb, &copies[n]))
+            copies[n].flags |= OPTION_HIDDEN;
+    }
+    copies[n] = shared->options[n];
+    same.options = copies;
+    return same;
+}
+
 static void parse(const wd_verb *verb, int argc, char **argv, void *input)
 {
+    struct argp_option output_copies[SHARED_MOST];
+    struct argp_option where_copies[SHARED_MOST];
     const struct argp own = {verb->options, verb->parser, NULL, NULL, NULL, NULL, NULL};
-    struct argp_child children[N_CHILDREN + 1] = {
-        {&own, 0, NULL, 0}, {&wd_tokctl_output_argp, 0, "Output:", 8}};
+    const struct argp output = for_verb(verb, &wd_tokctl_output_argp, output_copies);
+    const struct argp where = for_verb(verb, &wd_tokctl_where_argp, where_copies);
+    struct argp_child children[N_CHILDREN + 1] = {{&own, 0, NULL, 0},
+                                                  {&output, 0, "Output:", 8}};
     size_t n = 2;
     if (verb->more != NULL)
         children[n++] = (struct argp_child){verb->more, 0, verb->more_title, 5};
     if ((verb->flags & WD_VERB_ALONE) == 0)
-        children[n++] =
-            (struct argp_child){&wd_tokctl_where_argp, 0, "Who answers:", 9};
+        children[n++] = (struct argp_child){&where, 0, "Who answers:", 9};
     const struct argp argp = {NULL,     hand_out, verb->args, verb->doc,
                               children, NULL,     NULL};
     family f = {verb, input};

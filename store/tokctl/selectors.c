@@ -5,6 +5,8 @@
 
 #include "store/tokctl/times.h"
 
+#define POOL_CHARS 63
+
 enum option_key {
     OPTION_OWNER = 640,
     OPTION_SCOPE,
@@ -14,6 +16,7 @@ enum option_key {
     OPTION_EXPIRING,
     OPTION_UNUSED,
     OPTION_FILTER,
+    OPTION_POOL,
 };
 
 static const struct argp_option options[] = {
@@ -24,6 +27,7 @@ static const struct argp_option options[] = {
      "ones; several with commas",
      0},
     {"family", OPTION_FAMILY, "ID", 0, "Only the generations of one family", 0},
+    {"pool", OPTION_POOL, "NAME", 0, "Only those that 'issue --pool' made for it", 0},
     {"kind", OPTION_KIND, "KIND", 0, "Only data, admin or wrap", 0},
     {"expiring", OPTION_EXPIRING, "SPAN", 0, "Only live ones that end within it", 0},
     {"unused", OPTION_UNUSED, "SPAN", 0, "Only those not used for so long", 0},
@@ -45,6 +49,8 @@ static const char **place_of(wd_selectors *s, int key)
         return &s->family;
     case OPTION_KIND:
         return &s->kind;
+    case OPTION_POOL:
+        return &s->pool;
     case OPTION_EXPIRING:
         return &s->expiring;
     case OPTION_UNUSED:
@@ -145,11 +151,27 @@ static wd_status check_states(const char *states, wd_error *err)
     return WD_OK;
 }
 
+wd_status wd_pool_audience(const char *pool, char ret_audience[WD_POOL_AUDIENCE_BYTES],
+                           wd_error *err)
+{
+    const size_t size = strspn(pool, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+    if (size == 0 || pool[size] != '\0' || size > POOL_CHARS)
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "--pool %.40s: 1 to %d of a-z, 0-9, '.', '_' and '-'", pool,
+                       POOL_CHARS);
+    (void)snprintf(ret_audience, WD_POOL_AUDIENCE_BYTES,
+                   "spiffe://*/ns/*/owner/*/pool/%s/gate/*", pool);
+    return WD_OK;
+}
+
 wd_status wd_selectors_settle(const wd_selectors *selectors,
                               char ret_filter[WD_SELECTORS_BYTES], wd_error *err)
 {
     building b = {ret_filter, 0, err};
+    char audience[WD_POOL_AUDIENCE_BYTES];
     ret_filter[0] = '\0';
+    if (selectors->pool != NULL)
+        WD_TRY(wd_pool_audience(selectors->pool, audience, err));
     const struct {
         const char *option, *field, *value;
     } terms[] = {
@@ -158,6 +180,7 @@ wd_status wd_selectors_settle(const wd_selectors *selectors,
         {"--state", "state", selectors->state},
         {"--family", "family", selectors->family},
         {"--kind", "kind", selectors->kind},
+        {"--pool", "audience", selectors->pool != NULL ? audience : NULL},
     };
     WD_TRY(check_states(selectors->state, err));
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)

@@ -13,7 +13,16 @@
 
 typedef struct wd_selectors {
     const char *owner, *scope, *state, *family, *kind, *expiring, *unused, *filter;
+    const char *pool;
 } wd_selectors;
+
+#define WD_POOL_AUDIENCE_BYTES 128U
+
+/* The audience of a token that is for the gates of one pool, whatever their names.
+ * Errors: INVALID_ARGUMENT no pool has such a name */
+WD_MUST_USE wd_status wd_pool_audience(const char *pool,
+                                       char ret_audience[WD_POOL_AUDIENCE_BYTES],
+                                       wd_error *err);
 
 /* A verb's `more`; its input is the wd_selectors. */
 extern const struct argp wd_selectors_argp;

@@ -76,6 +76,7 @@ typedef struct wd_verb {
     const char *alias; /* another name, not shown in tables; NULL: none */
     const char *help;  /* one line */
     const char *args;  /* "NAME"; NULL: none */
+    const char *words; /* what its argument can be, for shells; NULL: anything */
     const char *doc;   /* "What it does.\vExamples and exit codes." */
     const struct argp_option *options;
     argp_parser_t parser;

@@ -15,8 +15,10 @@ static bool is_end(const struct argp_option *option)
     return option->name == NULL && option->key == 0 && option->doc == NULL;
 }
 
-static bool is_known(const wd_verb *verb, const struct argp_option *option)
+bool wd_verb_knows(const wd_verb *verb, const struct argp_option *option)
 {
+    if (option->name == NULL)
+        return true;
     if (strcmp(option->name, "dry-run") == 0)
         return (verb->flags & WD_VERB_DRY_RUN) != 0;
     if (strcmp(option->name, "yes") == 0)
@@ -31,7 +33,7 @@ static void visit(const walk *w, wd_option_from from, const struct argp_option *
     for (; options != NULL && !is_end(options); options++)
         if (options->name != NULL &&
             (options->flags & (OPTION_HIDDEN | OPTION_ALIAS)) == 0 &&
-            is_known(w->verb, options))
+            wd_verb_knows(w->verb, options))
             w->each(w->arg, from, options);
 }
 
@@ -63,7 +65,8 @@ const char *wd_option_words(const struct argp_option *option)
         {"state", "active retiring not_yet expired revoked retired orphaned spent"},
         {"kind", "data admin wrap"},
         {"outcome", "ok refused failed"},
-        {"sort", "created expires used name owner id -created -expires -used"},
+        {"sort", "created expires used name owner id -created -expires -used -name "
+                 "-owner -id"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i].name, option->name) == 0)

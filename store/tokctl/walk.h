@@ -15,10 +15,14 @@ typedef enum wd_option_from {
 } wd_option_from;
 
 /* Calls for each option that is shown: the verb's own first, then those it shares; what
- * a verb does not know (--dry-run, --yes) is left out. */
+ * a verb does not know is left out. */
 void wd_verb_options(const wd_verb *verb, void *arg,
                      void (*each)(void *arg, wd_option_from from,
                                   const struct argp_option *option));
+
+/* Whether a shared option is one of this verb's: not every verb has --dry-run, --yes,
+ * --db and --home. */
+bool wd_verb_knows(const wd_verb *verb, const struct argp_option *option);
 
 /* The short form's letter; 0: it has none. */
 int wd_option_letter(const struct argp_option *option);

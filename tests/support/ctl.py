@@ -12,15 +12,39 @@ import struct
 import subprocess
 import tempfile
 import termios
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.support.gate import READY_S, Done, Home, program, remove
+from tests.support.gate import READY_S, Done, Home, program, remove, run
 from tests.support.stub_gate import StubGate
 
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith("WARDED_")}
+
+OPTION = re.compile(r"^ +(?:-\w, )?(?:-\?, )?--([a-z0-9-]+)", re.M)
+EVERYWHERE = ("help", "usage", "version")  # argp's own
+
+
+def told(*words: str) -> str:
+    """What tokctl says of itself."""
+    return run(program("tokctl"), *words).stdout
+
+
+@cache
+def verbs() -> tuple[str, ...]:
+    """Of its table, such as `list` and `audit query`."""
+    table = told("--help").split("Commands:\n")[1].split("\n\n")[0]
+    return tuple(line[2:19].strip() for line in table.splitlines())
+
+
+@cache
+def options(verb: str) -> frozenset[str]:
+    """Its long options, as --help has them; one may be called as one of argp's."""
+    found = Counter(OPTION.findall(told(*verb.split(), "--help")))
+    return frozenset((found - Counter(EVERYWHERE)).keys())
 
 
 class Ctl:
