@@ -9,8 +9,8 @@
 # platform, client, sandbox, integration, race and fuzz tests side by side, tells how
 # long each kind took (build/times.txt: each test), and closes with one line
 #     N passed, N failed, N skipped
-# Exit: 0 when none failed, 1 otherwise, 69 when the platform can't be had, 130 when
-# it was interrupted.
+# Exit: 0 when none failed, 1 otherwise, 2 when a PATTERN means no test, 69 when the
+# platform can't be had, 130 when it was interrupted.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -254,19 +254,24 @@ static bool has_empty_word(const wd_cli *cli, int argc, char **argv)
 
 /* --- words that are secrets ------------------------------------------------------------ */
 
-/* Where a word may begin with a token: as it is, as an option, as an option's value. */
-static bool begins_with_token(const char *word)
+/* Where a word may have a token: at its begin, as an option's value, and anywhere in an
+ * option's name, which getopt would repeat. */
+static bool has_token_in(const char *word)
 {
-    const char *value = strchr(word, '=');
+    const size_t name = strcspn(word, "=");
+    const bool is_option = strncmp(word, "--", 2) == 0;
+    for (size_t i = 0; is_option && i < name; i++)
+        if (wd_token_here(word + i) > 0)
+            return true;
     return wd_token_here(word + strspn(word, "-")) > 0 ||
-           (value != NULL && wd_token_here(value + 1) > 0);
+           (word[name] == '=' && wd_token_here(word + name + 1) > 0);
 }
 
 /* Others on this host can read a command line, and what refuses a word may repeat it. */
 static bool has_token(const wd_cli *cli, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (!begins_with_token(argv[i]))
+        if (!has_token_in(argv[i]))
             continue;
         (void)fprintf(
             stderr,

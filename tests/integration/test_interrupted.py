@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NewHome
-from tests.support.gate import READY_S, Home, program, run
+from tests.support.gate import READY_S, Home, program, remove, run
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 SCOPE = ("--scope", "observe:python_code")
@@ -67,6 +67,28 @@ def test_an_init_that_a_signal_ends_leaves_all_or_nothing(
     assert again.returncode == (5 if home.config.exists() else 0), again.stderr
     assert (profiles(home), active(home)) == (["admin"], ["admin"])
     home.warded("profile", "new", "trainer", *SCOPE)
+
+
+PIECES = ("state/ca", "state/gate", "state/store", "profile/admin")
+
+
+@pytest.mark.parametrize("count", range(1, len(PIECES) + 1))
+def test_what_a_killed_init_left_is_told_of_piece_by_piece(
+    new_home: NewHome, count: int
+) -> None:
+    """The configuration is the last that it makes."""
+    home = new_home()
+    home.config.unlink()
+    for gone in PIECES[count:]:
+        remove(home.path / gone)
+    again = home.warded("init", check=False)
+    assert again.returncode == 5
+    assert f"but no configuration {home.config}" in again.stderr
+    for piece in PIECES[:count]:
+        assert str(home.path / piece) in again.stderr
+        remove(home.path / piece)
+    home.warded("init")
+    assert (profiles(home), active(home)) == (["admin"], ["admin"])
 
 
 def test_a_profile_that_a_signal_ends_is_whole_or_not_there(new_home: NewHome) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.runner.fuzz import CLAIM, FuzzSuite
-from tests.runner.model import ROOT, selected
+from tests.runner.model import ROOT, selected, unmatched
 
 FUZZ = FuzzSuite(lambda line: None, long=False).names()
 ALL = sorted(FUZZ)
@@ -39,3 +42,29 @@ def test_claim_01_a_pattern_finds_the_fuzz_targets_by_their_claim(
 def test_without_another_name_only_the_own_counts() -> None:
     assert selected(["unit.a.b"], ["claim_01"]) == []
     assert selected(["unit.a.claim_01_b"], ["claim_01"]) == ["unit.a.claim_01_b"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "nothing"),
+    [
+        ([], []),
+        (["unit."], []),
+        (["claim_01"], []),
+        (["fuzz.token", "a.c"], []),
+        (["unit.", "claim_1", "b.*"], ["claim_1", "b.*"]),
+        (["frob"], ["frob"]),
+    ],
+)
+def test_a_pattern_that_means_no_test_is_found_beside_those_that_do(
+    patterns: list[str], nothing: list[str]
+) -> None:
+    suites = [(["unit.a.b", "unit.a.c"], ""), (FUZZ, CLAIM)]
+    assert unmatched(suites, patterns) == nothing
+
+
+def test_a_pattern_that_means_no_test_is_refused_by_name() -> None:
+    words = [sys.executable, "-m", "tests.runner", "lint.kinds", "lint.frob"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'no test is called "lint.frob"' in done.stderr
+    assert "passed" not in done.stdout

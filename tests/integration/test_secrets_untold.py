@@ -93,6 +93,10 @@ def test_a_word_that_begins_as_a_token_is_refused_untold(
         ["help", TOKEN],
         [TOKEN, ""],
         ["--home", str(tmp_path), TOKEN.lower()],
+        ["health", TOKEN],
+        [f"--{INSIDE}"],
+        [f"--frob{TOKEN}=x", "health"],
+        ["health", f"--{INSIDE}"],
     )
     for words in forms:
         status, said = told(name, *words)

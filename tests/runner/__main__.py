@@ -12,7 +12,7 @@ from tests.runner import build
 from tests.runner.fuzz import CLAIM, FuzzSuite
 from tests.runner.lanes import run_lanes
 from tests.runner.lints import LintSuite
-from tests.runner.model import BUILD, Result, Suite, failed, selected
+from tests.runner.model import BUILD, Result, Suite, failed, selected, unmatched
 from tests.runner.progress import Progress
 from tests.runner.pytests import PytestSuite
 from tests.runner.races import RaceSuite
@@ -74,6 +74,11 @@ def main(arguments: Sequence[str]) -> int:
     progress = Progress()
     suites = suites_for(options.patterns, progress, long=options.long)
     problems = prepare(suites, progress)
+    named = [(suite.names(), ALSO.get(title, "")) for title, suite in suites]
+    if not problems and (nothing := unmatched(named, options.patterns)):
+        told = ", ".join(f'"{pattern}"' for pattern in nothing)
+        print(f"no test is called {told}: see tests/run.sh --list", file=sys.stderr)
+        return 2
     wanted = [
         (title, suite, selected(suite.names(), options.patterns, ALSO.get(title, "")))
         for title, suite in suites

@@ -75,6 +75,13 @@ def selected(
     return [n for n in names if matches(f"{n} {also}" if also else n, patterns)]
 
 
+def unmatched(
+    suites: Sequence[tuple[Sequence[str], str]], patterns: Sequence[str]
+) -> list[str]:
+    """The patterns that mean no test: of each suite its names, and `also` as above."""
+    return [p for p in patterns if not any(selected(n, [p], a) for n, a in suites)]
+
+
 def failed(name: str, output: str, seconds: float = 0.0, cpu_s: float = 0.0) -> Result:
     """A failure that says why."""
     return Result(name, Outcome.FAILED, seconds, output, cpu_s)
