@@ -5,6 +5,7 @@
 #include "server/cmd.h"
 #include "server/config_sample.h"
 #include "server/naming.h"
+#include "server/pieces.h"
 #include "server/profile.h"
 #include "server/signals.h"
 #include "store/store.h"
@@ -76,46 +77,9 @@ static wd_status plan(init *in)
     return WD_OK;
 }
 
-/* Of what init makes, the paths that are there; "": none. */
-static void find_ours(const init *in, char ret_names[WD_ERROR_MSG_BYTES])
-{
-    WD_AUTO(wd_text) *admin = wd_path_join(in->places.profile_dir, "admin");
-    const char *const ours[] = {in->places.config_file, in->places.ca_dir,
-                                in->places.gate_dir, in->places.store_dir, admin};
-    size_t used = 0;
-    ret_names[0] = '\0';
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        struct stat st;
-        if (ours[i] == NULL || lstat(ours[i], &st) != 0)
-            continue;
-        int size = snprintf(ret_names + used, WD_ERROR_MSG_BYTES - used, "%s%s",
-                            used > 0 ? ", " : "", ours[i]);
-        if (size < 0 || (size_t)size >= WD_ERROR_MSG_BYTES - used)
-            return; /* cut: the first ones will do */
-        used += (size_t)size;
-    }
-}
-
-/* The configuration is written last: without it the rest is what a killed init left, or
- * somebody's CA. */
 static wd_status refuse_overwrite(init *in)
 {
-    struct stat st;
-    char names[WD_ERROR_MSG_BYTES];
-    find_ours(in, names);
-    if (names[0] == '\0')
-        return WD_OK;
-    if (lstat(in->places.config_file, &st) == 0)
-        return wd_refuse(in->err, WD_REASON_CONFLICT,
-                         "%s is there already; nothing was overwritten. More "
-                         "identities: 'warded profile new'; to begin anew, move it and "
-                         "%s away",
-                         in->places.config_file, in->places.state_dir);
-    return wd_refuse(in->err, WD_REASON_CONFLICT,
-                     "these are there, but no configuration %s: %.300s; nothing was "
-                     "overwritten. A killed init leaves such pieces: move all of them "
-                     "away, and run it again",
-                     in->places.config_file, names);
+    return wd_pieces_refuse(&in->places, in->err);
 }
 
 static wd_status folder(init *in, const char *path, mode_t mode, wd_owner owner)

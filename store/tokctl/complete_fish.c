@@ -31,9 +31,10 @@ static void put_search(void)
            "            continue\n        end\n"
            "        switch $word\n            case");
     wd_complete_shared(NULL, put_if_valued);
-    printf("\n                set skip yes\n            case '-*'\n            case '*'\n"
-           "                set -a verb $word\n"
-           "                contains -- \"$verb\"");
+    printf(
+        "\n                set skip yes\n            case '-*'\n            case '*'\n"
+        "                set -a verb $word\n"
+        "                contains -- \"$verb\"");
     wd_complete_each_group(put_group);
     printf("; or break\n        end\n    end\n    echo \"$verb\"\nend\n"
            "complete -c tokctl -f\n");

@@ -14,7 +14,8 @@
 static bool can_draw(void)
 {
     const char *term = getenv("TERM"); /* NOLINT(concurrency-mt-unsafe): read only */
-    return isatty(STDERR_FILENO) != 0 && term != NULL && strcmp(term, "dumb") != 0;
+    return isatty(STDERR_FILENO) != 0 && term != NULL && term[0] != '\0' &&
+           strcmp(term, "dumb") != 0;
 }
 
 wd_progress wd_progress_begin(const wd_tokctl *ctl, const char *what)

@@ -5,7 +5,6 @@ The gates here keep replies as a real one does: an id that they know is not run 
 
 from __future__ import annotations
 
-import collections
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +18,8 @@ from warded._callid import SystemClock, make_call_id
 
 from tests.client.c_caller import calling, parse
 from tests.client.conftest import write_gate
-from tests.client.fake_gate import CLOSE, FakeGate, answer_by_method
+from tests.client.fake_gate import CLOSE, FakeGate
+from tests.client.keeper import Keeper, start_one, unknown
 from tests.client.pki import CLIENT, OTHER_GATE, Authority, Leaf, make_profile
 
 Start = Callable[..., FakeGate]
@@ -27,43 +27,6 @@ ChannelOf = Callable[[FakeGate], warded.Channel]
 
 MANY = 40  # more than may be in flight before requests are gathered
 SENT_AT_MOST = 4
-
-
-class Keeper:
-    """Runs what it does not know, and answers once its connections were cut often."""
-
-    def __init__(self, cuts: int) -> None:
-        self.ran: collections.Counter[bytes] = collections.Counter()
-        self._kept: dict[bytes, Any] = {}
-        self._cuts = cuts
-        self._lock = threading.Lock()
-
-    def __call__(self, gate: FakeGate, request: Any) -> Any:
-        with self._lock:
-            if request.call_id not in self._kept:
-                self._kept[request.call_id] = answer_by_method(gate, request)
-                self.ran[request.call_id] += 1
-            if self._cuts > 0:
-                self._cuts -= 1
-                return CLOSE
-        return self._kept[request.call_id]
-
-
-def start_one(channel: warded.Channel, size: int = 1, **kwargs: Any) -> Any:
-    """A future of Health.Check."""
-    request = v1.HealthCheckRequest(padding=bytes(size))
-    return v1.HealthStub(channel).Check.future(request, **{"timeout": 20, **kwargs})
-
-
-def unknown(call: Any) -> warded.OutcomeUnknown:
-    """As it must end: it may have run."""
-    with pytest.raises(warded.OutcomeUnknown) as caught:
-        call.result()
-    error = caught.value
-    assert error.reason is warded.Reason.OUTCOME_UNKNOWN
-    assert (error.phase, error.may_have_run) == (warded.Phase.WAIT, True)
-    assert call.call_id in error.details()
-    return error
 
 
 @pytest.mark.parametrize("cuts", range(1, SENT_AT_MOST))
@@ -212,115 +175,3 @@ def test_claim_06_who_calls_from_c_may_ask_again_with_the_same_id(
     assert [end.reason for end in ends] == ["OUTCOME_UNKNOWN", "ok"]
     assert [request.call_id for request in gate.seen.requests] == [call_id] * 2
     assert list(keeper.ran.values()) == [1]
-
-
-# --- a gate that is away ------------------------------------------------------------
-
-
-def leave(gate: FakeGate, request: Any) -> None:
-    """The gate goes, with all its connections."""
-    gate.close()
-
-
-def test_claim_06_gate_that_is_gone_leaves_the_outcome_unknown_at_once(
-    start: Start, channel_of: ChannelOf
-) -> None:
-    gate = start(leave)
-    error = unknown(start_one(channel_of(gate), timeout=3600))
-    assert "asking again failed" in error.details()
-
-
-def test_claim_06_who_waits_for_the_gate_gets_the_reply_when_it_is_back(
-    start: Start, channel_of: ChannelOf
-) -> None:
-    keeper = Keeper(0)
-
-    def away(gate: FakeGate, request: Any) -> Any:
-        keeper(gate, request)
-        gate.close()
-
-    gate = start(away)
-    call = start_one(channel_of(gate), 5, timeout=60, wait_for_ready=True)
-    gate.wait_for(lambda seen: seen.closed == 1)
-    back = start(keeper, address=gate.server_line.strip())
-    assert call.result().padding == bytes(5)
-    assert list(keeper.ran.values()) == [1]
-    (again,) = back.seen.requests
-    assert (again.call_id, again.attempt) == (gate.seen.requests[0].call_id, 1)
-
-
-def test_claim_06_who_waits_in_vain_hears_at_the_deadline_that_it_may_have_run(
-    start: Start, channel_of: ChannelOf
-) -> None:
-    gate = start(leave)
-    call = start_one(channel_of(gate), timeout=0.5, wait_for_ready=True)
-    with pytest.raises(warded.DeadlineExceeded, match="connection was lost") as caught:
-        call.result()
-    assert caught.value.may_have_run
-    assert caught.value.reason is warded.Reason.RUN_TIMEOUT
-
-
-def test_claim_06_cancelled_while_it_waits_it_may_have_run(
-    start: Start, channel_of: ChannelOf
-) -> None:
-    gate = start(leave)
-    call = start_one(channel_of(gate), timeout=60, wait_for_ready=True)
-    gate.wait_for(lambda seen: seen.closed == 1)
-    call.cancel()
-    unknown(call)
-
-
-# --- what the gate says to the second attempt ---------------------------------------
-
-NO_NEWS = [
-    (16, v1.TOKEN_REVOKED),
-    (7, v1.METHOD_UNKNOWN),
-    (7, v1.SCOPE_MISSING),
-    (8, v1.QUEUE_FULL),
-    (8, v1.TOKEN_USES_SPENT),
-    (14, v1.DRAINING),
-    (14, v1.AUDIT_UNWRITABLE),
-    (10, v1.CALL_ID_EXPIRED),
-    (3, v1.CLOCK_SKEW),
-]
-NEWS = [
-    (5, v1.TOOL_UNKNOWN, warded.InvalidCall),
-    (4, v1.RUN_TIMEOUT, warded.DeadlineExceeded),
-    (1, v1.CANCELLED, warded.Cancelled),
-    (13, v1.EXECUTOR_DIED, warded.ServerFault),
-    (10, v1.REPLY_EVICTED, warded.OutcomeUnknown),
-]
-
-
-def cut_then(code: int, reason: int) -> Callable[[FakeGate, Any], Any]:
-    """The first attempt is cut off, each later one refused."""
-
-    def answer(gate: FakeGate, request: Any) -> Any:
-        if request.attempt == 0:
-            return CLOSE
-        return gate.reply(request, code=code, reason=reason, message="no more")
-
-    return answer
-
-
-@pytest.mark.parametrize(("code", "reason"), NO_NEWS)
-def test_claim_06_refusal_of_the_second_attempt_is_no_news_of_the_first(
-    start: Start, channel_of: ChannelOf, code: int, reason: int
-) -> None:
-    gate = start(cut_then(code, reason))
-    error = unknown(start_one(channel_of(gate)))
-    assert v1.Reason.Name(reason) in error.details()
-    assert "no more" in error.details()
-    assert len({request.call_id for request in gate.seen.requests}) == 1
-    assert len(gate.seen.requests) == 2
-
-
-@pytest.mark.parametrize(("code", "reason", "kind"), NEWS)
-def test_claim_06_failure_that_was_kept_is_told_as_it_was(
-    start: Start, channel_of: ChannelOf, code: int, reason: int, kind: type
-) -> None:
-    gate = start(cut_then(code, reason))
-    with pytest.raises(kind) as caught:
-        start_one(channel_of(gate)).result()
-    assert isinstance(caught.value, warded.RpcError)
-    assert (caught.value.reason, caught.value.phase) == (reason, warded.Phase.REMOTE)

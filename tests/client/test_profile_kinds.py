@@ -16,7 +16,7 @@ import pytest
 import warded
 from warded import v1
 
-from tests.client.c_caller import calling
+from tests.client.c_caller import Answer, calling
 from tests.client.fake_gate import FakeGate
 
 Start = Callable[..., FakeGate]
@@ -31,6 +31,20 @@ try:
 except warded.ProfileError as error:
     print(error.details())
 """
+
+
+def said_of_unreadable(profile: Path, name: str) -> tuple[str, Answer]:
+    """What both clients say of a profile with a file that they may not read."""
+    (profile / name).touch()
+    (profile / name).chmod(0)
+    done = subprocess.run(
+        [*NO_CAPABILITIES, sys.executable, "-c", CONNECT, profile],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    with calling(profile, under=NO_CAPABILITIES) as caller:
+        return done.stdout.strip(), caller.check()
 
 
 def dangle(path: Path) -> None:
@@ -97,18 +111,9 @@ def test_claim_04_what_is_no_file_of_a_profile_is_refused_by_c(
 def test_claim_04_a_file_that_may_not_be_read_is_refused(
     profile: Path, name: str
 ) -> None:
-    (profile / name).touch()
-    (profile / name).chmod(0)
-    done = subprocess.run(
-        [*NO_CAPABILITIES, sys.executable, "-c", CONNECT, profile],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert f"{profile / name}" in done.stdout
-    assert "Permission denied" in done.stdout
-    with calling(profile, under=NO_CAPABILITIES) as caller:
-        got = caller.check()
+    python, got = said_of_unreadable(profile, name)
+    assert f"{profile / name}" in python
+    assert "Permission denied" in python
     assert got.phase == "profile"
     assert str(profile / name) in got.message
 

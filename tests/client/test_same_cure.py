@@ -6,8 +6,6 @@ What a gate says to a certificate that has expired is in test_real_gate.py.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +15,7 @@ import warded
 from tests.client.c_caller import calling
 from tests.client.fake_gate import FakeGate
 from tests.client.pki import CLIENT, GATE, TOKEN, Authority, Leaf, Pair
-from tests.client.test_profile_kinds import CONNECT, NO_CAPABILITIES
+from tests.client.test_profile_kinds import said_of_unreadable
 
 Start = Callable[..., FakeGate]
 ProfileOf = Callable[[FakeGate], Path]
@@ -171,17 +169,8 @@ def test_both_clients_tell_the_same_cure_of_a_profile(
 def test_both_clients_tell_the_same_cure_of_a_file_that_may_not_be_read(
     profile: Path, name: str
 ) -> None:
-    (profile / name).touch()
-    (profile / name).chmod(0)
-    done = subprocess.run(
-        [*NO_CAPABILITIES, sys.executable, "-c", CONNECT, profile],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    with calling(profile, under=NO_CAPABILITIES) as caller:
-        by_c = caller.check()
-    for said in (by_c.message, done.stdout.strip()):
+    by_python, by_c = said_of_unreadable(profile, name)
+    for said in (by_c.message, by_python):
         assert said.startswith(f"{profile / name}: ")
         assert said.endswith("; check its owner and its mode")
 

@@ -40,27 +40,27 @@ class Scene:
     def token(self, name: str) -> str:
         return (self.profile(name) / "token").read_text().strip()
 
-
-@contextlib.contextmanager
-def open_scene(home: Home) -> Iterator[Scene]:
-    """Its profiles made, its gate started; until the end of the block."""
-    home.profile("trainer", "observe:python_code")
-    home.profile("other", "observe:python_code")
-    home.profile("reader", "audit:read")
-    home.profile("wrong_tool", "observe:bash_terminal")
-    home.profile("boss", "token:**", "observe:**")
-    python = ("--scope", "observe:python_code", "--bind", TRAINER)
-    not_yet, elsewhere = (
-        home.tokctl("issue", name, *python, *words).stdout.strip()
-        for name, *words in (
-            ("later", "--not-before", "+1h"),
-            ("elsewhere", "--audience", "spiffe://elsewhere/**"),
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, home: Home) -> Iterator[Scene]:
+        """Its profiles made, its gate started; until the end of the block."""
+        home.profile("trainer", "observe:python_code")
+        home.profile("other", "observe:python_code")
+        home.profile("reader", "audit:read")
+        home.profile("wrong_tool", "observe:bash_terminal")
+        home.profile("boss", "token:**", "observe:**")
+        python = ("--scope", "observe:python_code", "--bind", TRAINER)
+        not_yet, elsewhere = (
+            home.tokctl("issue", name, *python, *words).stdout.strip()
+            for name, *words in (
+                ("later", "--not-before", "+1h"),
+                ("elsewhere", "--audience", "spiffe://elsewhere/**"),
+            )
         )
-    )
-    folder = home.path.parent / "made"
-    folder.mkdir()
-    with StubGate(home) as stub:
-        yield Scene(stub, home, folder, not_yet, elsewhere)
+        folder = home.path.parent / "made"
+        folder.mkdir()
+        with StubGate(home) as stub:
+            yield cls(stub, home, folder, not_yet, elsewhere)
 
 
 def action(path: Path) -> bytes:

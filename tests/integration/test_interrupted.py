@@ -83,7 +83,7 @@ def test_what_a_killed_init_left_is_told_of_piece_by_piece(
         remove(home.path / gone)
     again = home.warded("init", check=False)
     assert again.returncode == 5
-    assert f"but no configuration {home.config}" in again.stderr
+    assert f"there without a configuration {home.config};" in again.stderr
     for piece in PIECES[:count]:
         assert str(home.path / piece) in again.stderr
         remove(home.path / piece)

@@ -6,7 +6,6 @@ import json
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from tests.client.fake_gate import FakeGate
 from tests.client.pki import GATE, OTHER_GATE, Authority, Leaf, make_profile
 from tests.conftest import NewHome
-from tests.support.ctl import CLEAN, Ctl, open_gate
+from tests.support.ctl import CLEAN, Ctl
 from tests.support.gate import program
 from tests.support.store import (
     CONFLICT,
@@ -29,35 +28,17 @@ from tests.support.stub_gate import StubGate
 TRAINER = "uri:spiffe://warded.local/ns/default/owner/root/client/trainer"
 
 
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubGate]:
-    with open_gate() as running:
-        yield running
-
-
-@pytest.fixture
-def boss(stub: StubGate) -> Ctl:
-    """Who may do all of this."""
-    return Ctl(stub.home.path / "profile/boss")
-
-
-@pytest.fixture
-def reader(stub: StubGate) -> Ctl:
-    """Who may read the trail alone."""
-    return Ctl(stub.home.path / "profile/reader")
-
-
 # --- who answers --------------------------------------------------------------------
 
 
 def test_pieces_of_a_profile_are_options_and_variables(
-    stub: StubGate, tmp_path: Path
+    asked: StubGate, tmp_path: Path
 ) -> None:
-    profile = stub.home.path / "profile/boss"
+    profile = asked.home.path / "profile/boss"
     policy = tmp_path / "policy"
     policy.write_text("adopt own\n")
     pieces = {
-        "server": stub.address,
+        "server": asked.address,
         "ca": profile / "ca.pem",
         "cert": profile / "cert.pem",
         "key": profile / "key.pem",
@@ -99,10 +80,10 @@ def offline(
     return done
 
 
-def test_running_gate_has_the_store_and_is_named(stub: StubGate) -> None:
+def test_running_gate_has_the_store_and_is_named(asked: StubGate) -> None:
     words = ("issue", "x", "--scope", "observe:x", "--bind", TRAINER)
-    done = offline(stub.home.store, *words, status=CONFLICT)
-    assert str(stub.pid) in done.stderr
+    done = offline(asked.home.store, *words, status=CONFLICT)
+    assert str(asked.pid) in done.stderr
 
 
 def test_no_profile_is_unreachable_and_says_how_to_make_one(tmp_path: Path) -> None:
@@ -112,11 +93,11 @@ def test_no_profile_is_unreachable_and_says_how_to_make_one(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["token", "key.pem"])
 def test_loose_permissions_are_refused(
-    stub: StubGate, tmp_path: Path, name: str
+    asked: StubGate, tmp_path: Path, name: str
 ) -> None:
     profile = tmp_path / "profile"
     profile.mkdir()
-    for file in (stub.home.path / "profile/boss").iterdir():
+    for file in (asked.home.path / "profile/boss").iterdir():
         if file.is_file():
             copy = profile / file.name
             copy.write_bytes(file.read_bytes())
@@ -127,7 +108,7 @@ def test_loose_permissions_are_refused(
     assert name in done.stderr
 
 
-def test_closed_port_is_unreachable(stub: StubGate, boss: Ctl) -> None:
+def test_closed_port_is_unreachable(asked: StubGate, boss: Ctl) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     done = boss("whoami", "--server", f"127.0.0.1:{port}", status=UNREACHABLE)
@@ -192,17 +173,17 @@ def test_interrupt_removes_what_was_half_made(tmp_path: Path) -> None:
 
 
 def test_db_backup_of_a_running_gate_is_a_store_that_verifies(
-    stub: StubGate, boss: Ctl, tmp_path: Path
+    asked: StubGate, boss: Ctl, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy"
     boss("whoami")
-    done = offline(stub.home.store, "db", "backup", str(copy), "-o", "json")
+    done = offline(asked.home.store, "db", "backup", str(copy), "-o", "json")
     assert json.loads(done.stdout)["pages"] > 0
     assert copy.stat().st_mode & 0o777 == 0o700
     report = json.loads(offline(copy, "audit", "verify", "-o", "json").stdout)
     assert report["ok"]
     assert report["rows"] >= 2
-    offline(stub.home.store, "db", "backup", str(copy), status=CONFLICT)
+    offline(asked.home.store, "db", "backup", str(copy), status=CONFLICT)
     offline(tmp_path / "none", "db", "backup", str(tmp_path / "b"), status=NOT_FOUND)
     assert not (tmp_path / "b").exists()
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.ctl import Ctl, open_gate
+from tests.support.ctl import Ctl
 from tests.support.gate import program
 from tests.support.store import (
     DENIED,
@@ -17,27 +16,8 @@ from tests.support.store import (
     TOKEN,
     USAGE,
 )
-from tests.support.stub_gate import StubGate
 
 TRAINER = "uri:spiffe://warded.local/ns/default/owner/root/client/trainer"
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubGate]:
-    with open_gate() as running:
-        yield running
-
-
-@pytest.fixture
-def boss(stub: StubGate) -> Ctl:
-    """Who may do all of this."""
-    return Ctl(stub.home.path / "profile/boss")
-
-
-@pytest.fixture
-def reader(stub: StubGate) -> Ctl:
-    """Who may read the trail alone."""
-    return Ctl(stub.home.path / "profile/reader")
 
 
 # --- verbs --------------------------------------------------------------------------

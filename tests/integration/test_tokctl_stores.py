@@ -14,15 +14,7 @@ from tests.support.store import (
     USAGE,
     WORDS,
     Store,
-    new_store,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    """An empty store."""
-    return new_store(tmp_path / "store")
-
 
 # --- stores that are not what they should be -----------------------------------------
 

@@ -45,7 +45,6 @@ def test_claim_05_man_page_is_roff_that_nothing_escapes() -> None:
     assert escapes <= {"\\-", "\\f", "\\e", "\\&", '\\"'}
 
 
-
 @pytest.mark.parametrize("shell", ["", "tcsh", "bash zsh"])
 def test_claim_05_shell_that_is_none_is_refused(shell: str) -> None:
     words = ("completion", *shell.split())

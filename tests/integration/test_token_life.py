@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-import pytest
 from warded.v1 import (
     CheckRequest,
     IssueRequest,
@@ -24,7 +22,6 @@ from warded.v1 import (
     WhoAmIReply,
 )
 
-from tests.conftest import NewHome
 from tests.support.calls import WHO, reason, rows
 from tests.support.raw_client import RawClient
 from tests.support.token_scene import (
@@ -33,14 +30,7 @@ from tests.support.token_scene import (
     MINUTE_MS,
     TRAINER,
     Scene,
-    open_scene,
 )
-
-
-@pytest.fixture
-def scene(new_home: NewHome) -> Iterator[Scene]:
-    with open_scene(new_home()) as opened:
-        yield opened
 
 
 def test_claim_01_show_tells_the_old_secrets_last_use_and_peer_and_retire_ends_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,23 +16,8 @@ from warded.v1 import (
     TokenRate,
 )
 
-from tests.conftest import NewHome
 from tests.support.calls import reason
-from tests.support.gate import Home
-from tests.support.token_scene import GOOD, HOUR_MS, MINUTE_MS, Scene, open_scene
-
-
-@pytest.fixture
-def scene(new_home: NewHome) -> Iterator[Scene]:
-    with open_scene(new_home()) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def shared(module_home: Home) -> Iterator[Scene]:
-    """For those whose every request is refused: one for all."""
-    with open_scene(module_home) as opened:
-        yield opened
+from tests.support.token_scene import GOOD, HOUR_MS, MINUTE_MS, Scene
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,9 @@ from warded.v1 import (
     RotateReply,
 )
 
-from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, WHO, batch, reason, rows
-from tests.support.gate import Home
 from tests.support.raw_client import RawClient
-from tests.support.token_scene import GOOD, Scene, open_scene
+from tests.support.token_scene import GOOD, Scene
 
 CONNECTIONS = 3
 PATIENCE_S = 20.0
@@ -77,19 +75,6 @@ CASES = {
     "what leaked": Case(lambda f: {"leaked": [f.old.token]}, 1, ("old",)),
 }
 all_selectors = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-
-
-@pytest.fixture
-def scene(new_home: NewHome) -> Iterator[Scene]:
-    with open_scene(new_home()) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def shared(module_home: Home) -> Iterator[Scene]:
-    """For those whose every request is refused: one for all."""
-    with open_scene(module_home) as opened:
-        yield opened
 
 
 def make_family(scene: Scene) -> Family:

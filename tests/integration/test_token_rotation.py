@@ -32,7 +32,7 @@ CLIENTS = 16
 ROTATIONS = 10_000 if os.environ.get("WARDED_LONG") else 500
 SHOWN_EVERY = 50
 PATIENCE_S = 60.0
-HOUR_MS = 3_600_000
+MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 24 * 3_600_000
 STEP_MS = 13 * 60_000
 DAYS = 5
 
@@ -163,6 +163,30 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[TurnedClock]:
     turned = TurnedClock()
     monkeypatch.setattr("warded._link.SystemClock", lambda: turned)
     yield turned
+
+
+def test_claim_01_no_renewal_leads_beyond_thirty_days(
+    home: Home, clock: TurnedClock
+) -> None:
+    profile = home.profile("long", "observe:python_code", ttl="12d")
+    first = span(profile / "expires")
+    with StubGate(home) as gate, warded.connect(profile) as channel:
+        token = TokenStub(channel)
+        for _ in range(30 * 2 - 1):
+            gate.do(f"clock {12 * HOUR_MS} {12 * HOUR_MS}")
+            clock.ahead_ms += 12 * HOUR_MS
+            old = span(profile / "expires")
+            token.WhoAmI(WhoAmIRequest())
+            if old[1] < first[0] + 30 * DAY_MS and (
+                clock.wall_ms() >= old[0] + (old[1] - old[0]) * 2 // 3
+            ):
+                wait_until("renewed", lambda o=old: span(profile / "expires") != o)
+        assert span(profile / "expires")[1] <= first[0] + 30 * DAY_MS + MINUTE_MS
+        gate.do(f"clock {13 * HOUR_MS} {13 * HOUR_MS}")
+        clock.ahead_ms += 13 * HOUR_MS
+        with pytest.raises(warded.Unauthenticated) as caught:
+            token.WhoAmI(WhoAmIRequest())
+    assert caught.value.reason is warded.Reason.TOKEN_EXPIRED
 
 
 def span(expires: Path) -> tuple[int, int]:

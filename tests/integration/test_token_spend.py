@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
-import pytest
 from warded.v1 import TokenInfo
 
-from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, batch, reason, results, rows
 from tests.support.raw_client import RawClient, call_id
-from tests.support.token_scene import GOOD, Scene, open_scene
+from tests.support.token_scene import GOOD, Scene
 
 USES, KILLS, BURST = 200, 10, 8
 CHUNK = USES // 16  # reserved at a time: docs/tokens.md, "Limits"
-
-
-@pytest.fixture
-def scene(new_home: NewHome) -> Iterator[Scene]:
-    with open_scene(new_home()) as opened:
-        yield opened
 
 
 def observe(raw: RawClient, action: str, once: bytes) -> int:

@@ -95,7 +95,7 @@ def test_init_over_a_lone_ca_overwrites_nothing(folder: Path) -> None:
     done = init(folder / "new")
     assert done.returncode == 5
     assert "new/state/ca" in done.stderr
-    assert "but no configuration" in done.stderr
+    assert "there without a configuration" in done.stderr
 
 
 def test_init_by_an_ordinary_account_makes_all_its_own(folder: Path) -> None:

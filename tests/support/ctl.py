@@ -91,11 +91,16 @@ PROGRESS = re.compile(r"\r[^\r\n]*\x1b\[K")
 
 
 def on_terminal(
-    *words: str | Path, columns: int = 80, answer: str = "", **env: str
+    *words: str | Path,
+    columns: int = 80,
+    answer: str = "",
+    progress: bool = False,
+    **env: str,
 ) -> tuple[int, str]:
     """Run a program on a terminal; its exit status, and all that was shown.
 
-    Less the line of progress, drawn and wiped out, of a program that took its time.
+    `progress`: also the line of progress, drawn and wiped out, of a program that takes
+    its time.
     """
     pid, master = pty.fork()
     if pid == 0:
@@ -114,5 +119,7 @@ def on_terminal(
         shown += piece
     os.close(master)
     _, status = os.waitpid(pid, 0)
-    left = PROGRESS.sub("", shown.decode(errors="replace"))
-    return os.waitstatus_to_exitcode(status), left
+    text = shown.decode(errors="replace")
+    return os.waitstatus_to_exitcode(status), (
+        text if progress else PROGRESS.sub("", text)
+    )

@@ -55,9 +55,7 @@ class Relay:
                 with self._lock:
                     self._open += [client, gate]
                 for ways in ((client, gate, False), (gate, client, True)):
-                    threading.Thread(
-                        target=self._carry, args=ways, daemon=True
-                    ).start()
+                    threading.Thread(target=self._carry, args=ways, daemon=True).start()
 
     def _carry(
         self, source: socket.socket, target: socket.socket, from_gate: bool

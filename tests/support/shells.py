@@ -19,6 +19,7 @@ from typing import Protocol
 from tests.support.ctl import CLEAN, told
 from tests.support.gate import READY_S, GateError
 
+FISH = "tokctl.fish"
 ALL, TELL, TAB = "\x0f", "\x14", "\t"  # keys: insert all that fit, tell the line
 
 BASH = r"""
@@ -99,8 +100,10 @@ class Terminal:
 
 
 class Fish:
-    """Asked by a program: `complete -C LINE`. Of what it tells, what only has the letters
-    somewhere is left out."""
+    """Asked by a program: `complete -C LINE`.
+
+    It also tells what has the last word's letters somewhere: that is left out.
+    """
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -111,7 +114,13 @@ class Fish:
     def words(self, line: str) -> set[str]:
         """All that may stand where the line ends."""
         done = subprocess.run(
-            ["fish", "--no-config", "-c", "source tokctl.fish; complete -C $argv", line],
+            [
+                "fish",
+                "--no-config",
+                "-c",
+                f"source {FISH}; complete -C $argv",
+                line,
+            ],
             cwd=self._home,
             env={**CLEAN, "HOME": str(self._home)},
             capture_output=True,
@@ -126,7 +135,7 @@ class Fish:
 
 def open_shell(name: str, home: Path) -> Terminal | Fish:
     """bash, zsh or fish, in an empty folder."""
-    script = {"bash": "tokctl", "zsh": "_tokctl", "fish": "tokctl.fish"}[name]
+    script = {"bash": "tokctl", "zsh": "_tokctl", "fish": FISH}[name]
     (home / script).write_text(told("completion", name))
     if name == "bash":
         (home / ".bashrc").write_text(BASH)

@@ -16,7 +16,8 @@ TRAINER = "uri:spiffe://warded.local/ns/default/owner/ann/client/trainer"
 TOKEN = re.compile(r"\bwd[ta]1_[0-9A-Za-z]{59}\b")
 WORDS = ("--scope", "observe:python_code", "--bind", TRAINER)
 
-OK, FAILED, USAGE, NOT_FOUND, DENIED, CONFLICT, UNREACHABLE, INTEGRITY = range(8)
+OK, FAILED, USAGE, NOT_FOUND, DENIED = range(5)
+CONFLICT, UNREACHABLE, INTEGRITY, PARTIAL = range(5, 9)
 
 
 class Store:

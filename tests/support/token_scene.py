@@ -81,15 +81,15 @@ class Scene:
     def who(self, token: str) -> str:
         return reason(self.trainer.call(WHO, token=token))
 
-
-@contextmanager
-def open_scene(home: Home) -> Iterator[Scene]:
-    """The scene in a fresh home."""
-    home.profile("boss", "token:**", "observe:**", "audit:read", ttl="4h")
-    home.profile("trainer", "observe:python_code")
-    with (
-        StubGate(home) as stub,
-        RawClient(home.path / "profile/boss") as boss,
-        RawClient(home.path / "profile/trainer") as trainer,
-    ):
-        yield Scene(home, stub, boss, trainer)
+    @classmethod
+    @contextmanager
+    def open(cls, home: Home) -> Iterator[Scene]:
+        """In a fresh home."""
+        home.profile("boss", "token:**", "observe:**", "audit:read", ttl="4h")
+        home.profile("trainer", "observe:python_code")
+        with (
+            StubGate(home) as stub,
+            RawClient(home.path / "profile/boss") as boss,
+            RawClient(home.path / "profile/trainer") as trainer,
+        ):
+            yield cls(home, stub, boss, trainer)

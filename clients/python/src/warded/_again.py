@@ -64,7 +64,9 @@ def refuse_as(call: Call[Any], reply: Reply) -> None:
     """The gate has refused it."""
     error = reply.error(call.call_id)
     call.reply = reply
-    if call.lost_by and (error.code() in _BEFORE_THE_ID or error.reason in _BY_THE_DATE):
+    if call.lost_by and (
+        error.code() in _BEFORE_THE_ID or error.reason in _BY_THE_DATE
+    ):
         why = f"{call.lost_by}; asked again, the gate said {error.reason}"
         error = lost(call, f"{why}: {error.details()}", sent=True)
     call.refuse(error)

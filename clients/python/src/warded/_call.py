@@ -244,7 +244,8 @@ class Call(Generic[Out]):
             self.fail(
                 StatusCode.DEADLINE_EXCEEDED,
                 Reason.RUN_TIMEOUT,
-                f"{self.ask.path}: no answer within {seconds:g} s{late}; it may have run",
+                f"{self.ask.path}: no answer within {seconds:g} s{late}; it may have "
+                "run",
                 Phase.WAIT,
             )
             return
