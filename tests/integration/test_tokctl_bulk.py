@@ -130,7 +130,8 @@ def test_claim_05_terminal_sees_how_far_bulk_work_has_come(shown: Shown) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "env"), [(("-q",), {"TERM": "xterm"}), ((), {"TERM": "dumb"}), ((), {"TERM": ""})]
+    ("words", "env"),
+    [(("-q",), {"TERM": "xterm"}), ((), {"TERM": "dumb"}), ((), {"TERM": ""})],
 )
 def test_claim_05_who_can_not_or_will_not_see_it_gets_plain_lines(
     shown: Shown, words: tuple[str, ...], env: dict[str, str]

@@ -37,7 +37,7 @@ def issue(boss: Ctl) -> Issue:
 
 def scan(*words: str | Path, status: int = FAILED, **env: str) -> Done:
     """tokctl scan, which knows of no gate."""
-    command = [program("tokctl"), "scan", *map(str, words)]
+    command = [str(program("tokctl")), "scan", *map(str, words)]
     done = subprocess.run(
         command, env={**NOWHERE, **env}, capture_output=True, text=True, check=False
     )
