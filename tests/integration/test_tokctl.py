@@ -119,6 +119,37 @@ def test_issue_refuses_by_cause(
     assert store.json("list") == []
 
 
+POOL = "spiffe://*/ns/*/owner/*/pool/blue/gate/*"
+
+
+def test_claim_05_pool_is_an_audience_by_name(store: Store) -> None:
+    blue, _ = store.issue("blue", "--pool", "blue")
+    store.issue("free")
+    assert store.json("show", blue)["audience"] == POOL
+    found = store.tokctl("list", "--pool", "blue", "-o", "name").stdout
+    assert found.split() == [blue]
+    assert store.json("list", "--pool", "green") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--pool", "blue", "--audience", POOL), "not both"),
+        (("--pool", "a/b"), "--pool a/b"),
+        (("--pool", "*"), "--pool *"),
+        (("--pool", "a,b"), "--pool a,b"),
+        (("--pool", "x" * 64), "1 to 63"),
+        (("--bind", "self"), "bind: must be uri:"),
+    ],
+)
+def test_claim_05_pool_or_self_that_can_not_be_is_refused(
+    store: Store, words: tuple[str, ...], says: str
+) -> None:
+    done = store.tokctl("issue", "a", *WORDS, *words, exit_status=USAGE)
+    assert says in done.stderr
+    assert store.json("list") == []
+
+
 def test_unbound_token_is_flagged_for_ever(store: Store) -> None:
     done = store.tokctl("issue", "a", "--scope", "a:b", "--unbound")
     token_id = done.stderr.split()[1]

@@ -107,15 +107,20 @@ Shown = Callable[..., str]
 
 @pytest.fixture
 def shown(ctl: Ctl, rotating: Rotating, tmp_path: Path) -> Shown:
-    """shown(*words, **env): all that a terminal sees of a rotation that takes long."""
+    """shown(*words, term=): all that a terminal sees of a rotation that takes long."""
     rotating.slow = True
 
-    def run(*words: str, **env: str) -> str:
-        out = tmp_path / f"new-{len(files(tmp_path))}"
+    def run(*words: str, term: str = "xterm") -> str:
+        out = tmp_path / "new"
         out.mkdir()
-        command = (program("tokctl"), *rotate(out), "--yes", *words)
+        asked: tuple[str, ...] = (*rotate(out), "--yes", *words)
         status, text = on_terminal(
-            *command, "--profile", str(ctl.profile), progress=True, **env
+            program("tokctl"),
+            *asked,
+            "--profile",
+            ctl.profile,
+            progress=True,
+            TERM=term,
         )
         assert status == PARTIAL
         return text
@@ -124,21 +129,20 @@ def shown(ctl: Ctl, rotating: Rotating, tmp_path: Path) -> Shown:
 
 
 def test_claim_05_terminal_sees_how_far_bulk_work_has_come(shown: Shown) -> None:
-    text = shown(TERM="xterm")
+    text = shown()
     assert f"\r1 of {COUNT} tokens\033[K" in text
     assert "tokens" not in PROGRESS.sub("", text), "the line is taken away again"
 
 
 @pytest.mark.parametrize(
-    ("words", "env"),
-    [(("-q",), {"TERM": "xterm"}), ((), {"TERM": "dumb"}), ((), {"TERM": ""})],
+    ("words", "term"), [(("-q",), "xterm"), ((), "dumb"), ((), "")]
 )
 def test_claim_05_who_can_not_or_will_not_see_it_gets_plain_lines(
-    shown: Shown, words: tuple[str, ...], env: dict[str, str]
+    shown: Shown, words: tuple[str, ...], term: str
 ) -> None:
-    text = shown(*words, **env)
+    text = shown(*words, term=term)
     assert "\r1 of" not in text
-    assert "\033" not in text
+    assert "\033[K" not in text
     assert name_of(3).replace("O", "N") in text
 
 

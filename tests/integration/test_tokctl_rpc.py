@@ -50,6 +50,15 @@ def test_issue_tells_the_secret_once_over_rpc(boss: Ctl, tmp_path: Path) -> None
     assert secret[15:] not in done.stderr
 
 
+def test_claim_05_token_is_bound_to_ourselves_and_for_no_other_pool(boss: Ctl) -> None:
+    words = ("issue", "t4", "--scope", "observe:python_code", "-o", "json")
+    for bind in ((), ("--bind", "self")):
+        made = json.loads(boss(*words, *bind).stdout)
+        assert made["bind"].endswith("/client/boss")
+    done = boss(*words, "--pool", "blue", status=USAGE)
+    assert "/pool/blue/gate/*" in done.stderr  # our own token is for this gate alone
+
+
 def test_issue_of_what_we_do_not_hold_is_refused_and_leaves_no_file(
     reader: Ctl, tmp_path: Path
 ) -> None:
