@@ -150,6 +150,7 @@ def test_claim_06_nobody_asks_for_what_was_cancelled(
     unknown(call)
     kinds = [request.kind for request in gate.seen.requests]
     assert kinds == [v1.Request.CALL, v1.Request.CANCEL]
+    assert gate.seen.connections == 1
 
 
 def test_claim_06_nobody_asks_once_the_channel_is_closed(

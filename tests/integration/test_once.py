@@ -109,7 +109,7 @@ def stub(new_home: NewHome) -> Iterator[StubGate]:
     home = new_home()
     for number in range(CLIENTS):
         home.profile(f"trainer{number}", "observe:python_code", ttl="24h")
-    with StubGate(home) as running:
+    with StubGate(home, ready_s=2 * RECONNECT_S) as running:
         yield running
 
 

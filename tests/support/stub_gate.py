@@ -38,8 +38,17 @@ class RefusedError(GateError):
 class StubGate:
     """The gate alone, its executor a stub, its supervisor this test."""
 
-    def __init__(self, home: Home, *, grace_ms: int = 0, silence_s: int = 0) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        grace_ms: int = 0,
+        silence_s: int = 0,
+        ready_s: float = READY_S,
+    ) -> None:
+        """`ready_s`: how long a start may take; it reads the trail."""
         self.home = home
+        self._ready_s = ready_s
         self.pid = 0
         self.ended = ""
         self._limits = (str(grace_ms), str(silence_s))
@@ -77,7 +86,7 @@ class StubGate:
             )
         self.ended = ""
         self._heard = b""
-        line = self.line()
+        line = self.line(self._ready_s)
         if not line.startswith("ready "):
             self.ended = self.line()
             raise RefusedError(line.removeprefix("refused "))
@@ -89,14 +98,16 @@ class StubGate:
         """Where it listens."""
         return (self.home.path / "run/address").read_text().strip()
 
-    def line(self) -> str:
+    def line(self, patience_s: float = READY_S) -> str:
         """The next line that it says."""
         assert self._process is not None
         assert self._process.stdout is not None
         while b"\n" not in self._heard:
-            ready, _, _ = select.select([self._process.stdout], [], [], READY_S)
+            ready, _, _ = select.select([self._process.stdout], [], [], patience_s)
             if not ready:
-                raise GateError(f"test_gate said nothing for {READY_S} s\n{self.log}")
+                raise GateError(
+                    f"test_gate said nothing for {patience_s} s\n{self.log}"
+                )
             piece = os.read(self._process.stdout.fileno(), 4096)
             if not piece:
                 raise GateError(f"test_gate has ended\n{self.log}")
