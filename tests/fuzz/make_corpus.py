@@ -204,6 +204,17 @@ TARGETS = (
     sp_stream, token, utf8, witness,
 )  # fmt: skip
 
+# Whose decoders no unit test gives every prefix of an input and every byte changed.
+BROKEN = (config, jobs)
+
+
+def broken(seed: bytes) -> Seeds:
+    """Every prefix, and the whole with each byte changed, two ways."""
+    for place in range(len(seed)):
+        yield seed[:place]
+        for change in (0x01, 0xFF):
+            yield seed[:place] + bytes([seed[place] ^ change]) + seed[place + 1 :]
+
 
 def main(out: Path) -> None:
     """Write them all."""
@@ -212,6 +223,8 @@ def main(out: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(seeds()):
             (folder / f"seed-{number:02}").write_bytes(seed)
+            for at, data in enumerate(broken(seed) if seeds in BROKEN else ()):
+                (folder / f"seed-{number:02}-{at:05}").write_bytes(data)
         for path in sorted((FOUND / seeds.__name__).glob("*.hex")):
             data = base64.b16decode("".join(path.read_text().split()).upper())
             (folder / path.stem).write_bytes(data)

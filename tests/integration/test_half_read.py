@@ -67,7 +67,7 @@ def ask_for_much(raw: RawClient) -> str:
     return reason(Reply.FromString(raw.read_bytes(size)[4:]))
 
 
-@pytest.mark.limit(1800 if LONG else 180)
+@pytest.mark.limit(3600 if LONG else 180)
 def test_claim_03_replies_that_are_read_half_way_stay_within_the_budget(
     gate: StubGate,
 ) -> None:

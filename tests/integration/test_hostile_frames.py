@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from warded.v1 import Reply
 
 from tests.conftest import TRAINER
 from tests.integration.test_hostile_bytes import SEED, expect_typed
@@ -133,6 +134,30 @@ def test_claim_01_a_request_without_its_first_bit_runs_nothing(
         data = bytearray(frame(friend))
         data[LENGTH_BYTES] ^= 0x80 | rng.randrange(128)
         send_and_finish(profile, bytes(data))
+
+
+@pytest.mark.parametrize("hops", [0, 1, 6, 7])
+def test_claim_01_a_request_over_so_many_hops_is_answered_by_the_same_way(
+    profile: Path, hops: int
+) -> None:
+    with RawClient(profile) as raw:
+        way = struct.pack(f">{hops}I", *range(1, hops + 1)) + struct.pack(">I", NUMBER)
+        body = way + raw.request(HEALTH).SerializeToString()
+        raw.send_bytes(struct.pack(">Q", len(body)) + body)
+        answer = raw.read_bytes(raw.read_length())
+    assert answer.startswith(way)
+    assert Reply.FromString(answer[len(way) :]).code == 0
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("hops", [8, 9, 19])
+def test_claim_01_more_hops_than_the_protocol_has_run_nothing(
+    profile: Path, friend: RawClient, hops: int
+) -> None:
+    """One hop more than REP takes: nobody answers, whoever asks; others are served."""
+    way = struct.pack(f">{hops}I", *range(1, hops + 1)) + struct.pack(">I", NUMBER)
+    body = way + frame(friend)[LENGTH_BYTES + NUMBER_BYTES :]
+    send_and_finish(profile, struct.pack(">Q", len(body)) + body)
 
 
 def test_claim_01_a_flipped_request_number_is_answered_under_that_number(

@@ -7,8 +7,11 @@ import sys
 
 import pytest
 
+from tests.runner import races
 from tests.runner.fuzz import CLAIM, FuzzSuite
-from tests.runner.model import ROOT, selected, unmatched
+from tests.runner.model import ROOT, Outcome, Result, selected, unmatched
+from tests.runner.progress import Progress
+from tests.runner.races import RaceSuite
 
 FUZZ = FuzzSuite(lambda line: None, long=False).names()
 ALL = sorted(FUZZ)
@@ -37,6 +40,13 @@ def test_claim_01_a_pattern_finds_the_fuzz_targets_by_their_claim(
     patterns: list[str], want: list[str]
 ) -> None:
     assert sorted(selected(FUZZ, patterns, CLAIM)) == want
+
+
+def test_claim_05_a_pattern_finds_the_races_by_their_claim() -> None:
+    found = RaceSuite(lambda line: None, long=False).names()
+    assert {"race.store_writer", "race.test_c_client"} <= {*found}
+    assert selected(found, ["claim_05"], races.CLAIM) == found
+    assert selected(found, ["claim_01"], races.CLAIM) == []
 
 
 def test_without_another_name_only_the_own_counts() -> None:
@@ -68,3 +78,13 @@ def test_a_pattern_that_means_no_test_is_refused_by_name() -> None:
     assert done.returncode == 2
     assert 'no test is called "lint.frob"' in done.stderr
     assert "passed" not in done.stdout
+
+
+def test_what_a_test_has_measured_stands_below_its_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress()
+    progress.result(Result("a", Outcome.PASSED, output="p99 7 ms\n"))
+    progress.result(Result("b", Outcome.FAILED, output="why\n"))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[-1] for line in lines] == ["a", "ms", "b"]

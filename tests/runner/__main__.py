@@ -8,8 +8,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from tests.runner import build
-from tests.runner.fuzz import CLAIM, FuzzSuite
+from tests.runner import build, fuzz, races
+from tests.runner.fuzz import FuzzSuite
 from tests.runner.lanes import run_lanes
 from tests.runner.lints import LintSuite
 from tests.runner.model import BUILD, Result, Suite, failed, selected, unmatched
@@ -19,7 +19,7 @@ from tests.runner.races import RaceSuite
 from tests.runner.unit import UnitSuite
 
 # What a kind of tests is called beside the names of its tests.
-ALSO = {"fuzz": CLAIM}
+ALSO = {"fuzz": fuzz.CLAIM, "race": races.CLAIM}
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -39,17 +39,17 @@ def suites_for(
 ) -> list[tuple[str, Suite]]:
     """The kinds of tests that the patterns can mean."""
     lints: tuple[str, Suite] = ("lint", LintSuite(progress.doing))
-    fuzz: tuple[str, Suite] = ("fuzz", FuzzSuite(progress.doing, long=long))
-    races: tuple[str, Suite] = ("race", RaceSuite(progress.doing, long=long))
-    for alone in (lints, fuzz, races):
+    fuzzing: tuple[str, Suite] = ("fuzz", FuzzSuite(progress.doing, long=long))
+    racing: tuple[str, Suite] = ("race", RaceSuite(progress.doing, long=long))
+    for alone in (lints, fuzzing, racing):
         if patterns and all(p.split(".")[0] == alone[0] for p in patterns):
             return [alone]
     return [
         lints,
         ("unit", UnitSuite(progress.doing)),
         ("python", PytestSuite(progress.doing, long=long)),
-        races,
-        fuzz,
+        racing,
+        fuzzing,
     ]
 
 
@@ -92,7 +92,9 @@ def main(arguments: Sequence[str]) -> int:
     for problem in problems:
         progress.result(problem)
     lanes = [lane for _, suite, names in wanted if names for lane in suite.lanes(names)]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # nohup, and a shell that puts it behind, has them ignored, by what it starts too.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         run_lanes(lanes, progress)
     except KeyboardInterrupt:

@@ -20,6 +20,7 @@ TIMES = BUILD / "times.txt"
 
 # Seconds between two signs of life where the output is no terminal.
 QUIET_S = 20.0
+MOST_SAID = 12  # lines of what a test that passed has printed
 
 
 class Progress:
@@ -60,6 +61,9 @@ class Progress:
             self.total = max(self.total, done)
             line = f"{done:4}/{self.total} {mark:7} {result.seconds:6.1f} s"
             self._print(f"{line}  {result.name}")
+            if result.outcome is Outcome.PASSED:  # what it has measured
+                for said in result.output.splitlines()[:MOST_SAID]:
+                    self._print(f"{'':10}{said}")
 
     def close(self) -> int:
         """Print failures with their output and the closing line; the exit status."""

@@ -80,6 +80,8 @@ class Events:
             outcome = "failed"
         elif report.skipped and outcome == "passed":
             outcome = "skipped"
+        elif report.when == "call":
+            text += report.capstdout  # what it has measured
         self._ended[report.nodeid] = (outcome, seconds + report.duration, text)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

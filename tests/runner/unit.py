@@ -116,7 +116,8 @@ def _run(program: Program, tests: list[str], watch: Watcher) -> Iterator[Result]
             yield failed(name, why, share, cpu_s)
         else:
             output = done.output if outcome is Outcome.FAILED else ""
-            yield Result(name, outcome, share, output, cpu_s)
+            why = output if outcome is Outcome.FAILED else ""
+            yield Result(name, outcome, share, why, cpu_s)
     if done.code != 0 and all(said.get(t) is Outcome.PASSED for t in tests):
         yield failed(program.name, _explain(done, "every test passed, and yet"))
 
