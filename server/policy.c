@@ -89,8 +89,8 @@ static wd_status decode(wd_call *call, wd_error *err)
     if (method->request == NULL)
         return WD_OK; /* CANCEL has no payload */
     if (method->record != WD_RECORD_ITEM)
-        return wd_message_decode(method->request, payload, call->budget, &call->message,
-                                 err);
+        return wd_message_decode_request(method->request, payload, call->budget,
+                                         &call->message, err);
     WD_TRY(
         wd_message_decode_list(method->request, payload, call->budget, &listed, err));
     call->message = listed.message;

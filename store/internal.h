@@ -54,6 +54,7 @@ struct wd_store {
     _Atomic int64_t ahead_ms; /* the store's time less the monotonic clock */
     char boot_id[WD_UUID_TEXT_BYTES];
     atomic_bool degraded;
+    atomic_bool wal_large;     /* store/wal.h */
     pthread_mutex_t head_lock; /* private to store.c */
     wd_head durable;
 };

@@ -13,7 +13,7 @@
 #include "store/token_family.h"
 #include "store/token_trail.h"
 
-#define WAL_BYTES "67108864" /* what the WAL file is cut back to after a checkpoint */
+#define WAL_BYTES "67108864" /* WD_WAL_BYTES: SQLite itself cuts it back to them */
 
 static const char *const stmt_sql[WD_STMT_COUNT] = {
     [WD_STMT_BEGIN] = "BEGIN IMMEDIATE",

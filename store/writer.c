@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "store/internal.h"
+#include "store/wal.h"
 
 struct wd_writer {
     wd_store *store; /* the thread's */
@@ -165,6 +166,7 @@ static void *work(void *arg)
             write_group(writer->store, jobs);
         if (jobs == NULL || has_passed(&until)) {
             wd_tokens_flush_used(writer->store);
+            wd_wal_tidy(writer->store);
             until = time_in(WD_STORE_HOUSEKEEPING_MS);
         }
     }

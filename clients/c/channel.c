@@ -199,12 +199,9 @@ const ProtobufCMessage *wd_rpc_invoke(wd_channel *channel, wd_rpc *rpc,
         (void)refuse_forked(&rpc->failure);
         return NULL;
     }
-    const uint64_t timeout_ms =
-        rpc->timeout_ms != 0 ? rpc->timeout_ms : WD_TIMEOUT_DEFAULT_MS;
     call c = {.channel = channel, .rpc = rpc};
-    c.until_ms = wd_clock_mono_ms(wd_clock_system()) +
-                 (int64_t)(timeout_ms < INT32_MAX ? timeout_ms : INT32_MAX);
     wd_status status = wd_asked_init(&c.asked, path, rpc, &c.own_id);
+    c.until_ms = wd_clock_mono_ms(wd_clock_system()) + (int64_t)c.asked.timeout_ms;
     if (status == WD_OK)
         status = wd_asked_payload(&c.asked, request, &rpc->failure);
     if (status == WD_OK)

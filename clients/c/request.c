@@ -31,7 +31,14 @@ wd_status wd_asked_init(wd_asked *asked, const char *path, wd_rpc *rpc,
                         bool *ret_own_id)
 {
     static const uint8_t none[WD_CALL_ID_BYTES] = {0};
-    *asked = (wd_asked){.path = path};
+    *asked = (wd_asked){.path = path, .timeout_ms = rpc->timeout_ms};
+    if (asked->timeout_ms == 0)
+        asked->timeout_ms = WD_TIMEOUT_DEFAULT_MS;
+    if (asked->timeout_ms > WD_TIMEOUT_MOST_MS)
+        return wd_failure_make(&rpc->failure, WD_PHASE_SEND, WD_REASON_FIELD_INVALID,
+                               "%s: timeout_ms is %llu, at most %u; not sent", path,
+                               (unsigned long long)asked->timeout_ms,
+                               WD_TIMEOUT_MOST_MS);
     *ret_own_id = memcmp(rpc->call_id, none, sizeof(none)) != 0;
     memcpy(asked->call_id, rpc->call_id, sizeof(asked->call_id));
     asked->dated = *ret_own_id;

@@ -15,6 +15,7 @@ typedef struct wd_asked {
     const char *path;
     uint8_t call_id[WD_CALL_ID_BYTES];
     uint32_t attempt;
+    uint64_t timeout_ms; /* 1..WD_TIMEOUT_MOST_MS */
     wd_metadata metadata[WD_METADATA_ENTRIES];
     size_t n_metadata;
     wd_buffer payload;
@@ -22,8 +23,8 @@ typedef struct wd_asked {
 } wd_asked;
 
 /* *ret_own_id: the caller gave a call id.
- * Errors (phase SEND, in rpc->failure): FIELD_INVALID no UUIDv7, a key without a value;
- *         TOO_LARGE metadata */
+ * Errors (phase SEND, in rpc->failure): FIELD_INVALID no UUIDv7, a timeout beyond a
+ *         day, a key without a value; TOO_LARGE metadata */
 WD_MUST_USE wd_status wd_asked_init(wd_asked *asked, const char *path, wd_rpc *rpc,
                                     bool *ret_own_id);
 void wd_asked_done(wd_asked *asked);

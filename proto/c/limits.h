@@ -32,6 +32,7 @@ _Static_assert(WD_REQUEST_SLACK_BYTES == WD_SHARES * WD_FRAME_SLACK_BYTES, "each
 
 /* Time. */
 #define WD_TIMEOUT_DEFAULT_MS 30000U
+#define WD_TIMEOUT_MOST_MS    86400000U /* clients'; above every method's maximum */
 #define WD_CALL_FLOOR_MS      (15 * 60 * 1000) /* older call ids: CALL_ID_EXPIRED */
 #define WD_CALL_AHEAD_MS      (60 * 1000)      /* newer ones: CLOCK_SKEW */
 #define WD_HANDSHAKE_MS       5000

@@ -26,6 +26,7 @@ typedef struct scanner {
     } levels[WD_MESSAGE_DEPTH];
     size_t depth;
     bool done;
+    bool asked;         /* a request: each enum has one of its values */
     list_scan *of_list; /* NULL: a fault is the whole message's */
 } scanner;
 
@@ -158,6 +159,51 @@ static wd_status another_type(const ProtobufCMessageDescriptor *type, wd_error *
                      type->name);
 }
 
+/* Whether a number is one of the field's type. Unpacking would cut it to 32 bits: 2^32
+ * would be 0. A negative one comes in 5 bytes or, sign-extended to 64 bits, in 10. */
+static bool in_range(ProtobufCType type, uint64_t value)
+{
+    if (type == PROTOBUF_C_TYPE_INT32 || type == PROTOBUF_C_TYPE_ENUM)
+        return value <= UINT32_MAX || value >= (uint64_t)INT32_MIN;
+    if (type == PROTOBUF_C_TYPE_UINT32 || type == PROTOBUF_C_TYPE_SINT32)
+        return value <= UINT32_MAX;
+    return true;
+}
+
+/* A number of the innermost message. */
+static wd_status check_number(const scanner *scan,
+                              const ProtobufCFieldDescriptor *field, uint64_t value,
+                              wd_error *err)
+{
+    const char *type = scan->levels[scan->depth].type->name;
+    if (!in_range(field->type, value))
+        return wd_refuse(err, WD_REASON_MALFORMED,
+                         "%s.%s is %" PRIu64 ", which is no number of 32 bits", type,
+                         field->name, value);
+    if (!scan->asked || field->type != PROTOBUF_C_TYPE_ENUM ||
+        protobuf_c_enum_descriptor_get_value(field->descriptor, (int)value) != NULL)
+        return WD_OK;
+    return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                     "%s.%s is %d, which is none of its values", type, field->name,
+                     (int)value);
+}
+
+/* A list of numbers that came packed. */
+static wd_status check_packed(const scanner *scan,
+                              const ProtobufCFieldDescriptor *field, wd_span rest,
+                              wd_error *err)
+{
+    if (wire_type(field->type) != WD_WIRE_VARINT)
+        return WD_OK;
+    while (rest.size > 0) {
+        uint64_t value = 0;
+        if (!wd_wire_take_number(&rest, &value))
+            return another_type(scan->levels[scan->depth].type, err);
+        WD_TRY(check_number(scan, field, value, err));
+    }
+    return WD_OK;
+}
+
 static wd_status scan_field(scanner *scan, const wd_wire_field *read, wd_error *err)
 {
     const ProtobufCMessageDescriptor *type = scan->levels[scan->depth].type;
@@ -168,13 +214,13 @@ static wd_status scan_field(scanner *scan, const wd_wire_field *read, wd_error *
     if (!fits(field, read->type))
         return another_type(type, err);
     if (read->type != WD_WIRE_BYTES)
-        return WD_OK;
+        return check_number(scan, field, read->value, err);
     follow_list(scan, field);
     if (field->type == PROTOBUF_C_TYPE_STRING)
         return scan_text(scan, field, read->bytes, err);
     if (field->type == PROTOBUF_C_TYPE_MESSAGE)
         return enter(scan, field->descriptor, read->bytes, err);
-    return WD_OK;
+    return check_packed(scan, field, read->bytes, err);
 }
 
 /* One field of the innermost message, or its end. */
@@ -196,13 +242,14 @@ static wd_status scan_step(scanner *scan, wd_error *err)
 /* Over the encoded bytes, because in the decoded message a NUL has already cut its
  * string short. Goes no deeper than WD_MESSAGE_DEPTH, and so neither will unpacking. */
 static wd_status scan_all(const ProtobufCMessageDescriptor *type, wd_span bytes,
-                          list_scan *of_list, wd_error *err)
+                          bool asked, list_scan *of_list, wd_error *err)
 {
     scanner scan;
     scan.levels[0].in = wd_wire_read(bytes);
     scan.levels[0].type = type;
     scan.depth = 0;
     scan.done = false;
+    scan.asked = asked;
     scan.of_list = of_list;
     while (!scan.done)
         WD_TRY(scan_step(&scan, err));
@@ -227,14 +274,22 @@ static wd_status unpack(const ProtobufCMessageDescriptor *type, wd_span bytes,
 wd_status wd_message_check(const ProtobufCMessageDescriptor *type, wd_span bytes,
                            wd_error *err)
 {
-    return scan_all(type, bytes, NULL, err);
+    return scan_all(type, bytes, false, NULL, err);
 }
 
 wd_status wd_message_decode(const ProtobufCMessageDescriptor *type, wd_span bytes,
                             wd_budget *budget, ProtobufCMessage **ret_message,
                             wd_error *err)
 {
-    WD_TRY(scan_all(type, bytes, NULL, err));
+    WD_TRY(scan_all(type, bytes, false, NULL, err));
+    return unpack(type, bytes, budget, ret_message, err);
+}
+
+wd_status wd_message_decode_request(const ProtobufCMessageDescriptor *type,
+                                    wd_span bytes, wd_budget *budget,
+                                    ProtobufCMessage **ret_message, wd_error *err)
+{
+    WD_TRY(scan_all(type, bytes, true, NULL, err));
     return unpack(type, bytes, budget, ret_message, err);
 }
 
@@ -253,7 +308,7 @@ wd_status wd_message_decode_list(const ProtobufCMessageDescriptor *type, wd_span
 {
     list_scan in = {.list = find_list(type), .bytes = bytes, .budget = budget};
     in.next = &in.first;
-    WD_TRY(scan_all(type, bytes, &in, err));
+    WD_TRY(scan_all(type, bytes, true, &in, err));
     if (in.copy != NULL)
         bytes.data = in.copy;
     WD_TRY(unpack(type, bytes, budget, &ret->message, err));

@@ -20,12 +20,20 @@
 /* Decodes `bytes` as a message of type `type`. Every string in it is then UTF-8 without
  * a NUL. Freed by wd_budget_free(budget), in no other way. Enums may still hold numbers
  * that have no name: check them where they are used.
- * Errors: MALFORMED (not protobuf, wrong wire type, not UTF-8, too deep);
+ * Errors: MALFORMED (not protobuf, wrong wire type, not UTF-8, too deep, a number that
+ *         needs more than the 32 bits of its field);
  *         FIELD_INVALID (a NUL inside a string); the text names the field.
  *         TOO_LARGE (the budget is spent). */
 WD_MUST_USE wd_status wd_message_decode(const ProtobufCMessageDescriptor *type,
                                         wd_span bytes, wd_budget *budget,
                                         ProtobufCMessage **ret_message, wd_error *err);
+
+/* As wd_message_decode, for what a client asks: an enum has one of its values.
+ * Errors: as wd_message_decode; FIELD_INVALID (an enum's number that has no name). */
+WD_MUST_USE wd_status wd_message_decode_request(const ProtobufCMessageDescriptor *type,
+                                                wd_span bytes, wd_budget *budget,
+                                                ProtobufCMessage **ret_message,
+                                                wd_error *err);
 
 /* A text inside one element of a repeated message that is no text. */
 typedef struct wd_text_fault {
@@ -45,11 +53,11 @@ typedef struct wd_listed {
 /* The field of a request whose elements stand for themselves. */
 #define WD_MESSAGE_LIST "items"
 
-/* As wd_message_decode, for a message with a repeated message WD_MESSAGE_LIST: a text
+/* As wd_message_decode_request, for a message with a repeated WD_MESSAGE_LIST: a text
  * inside an element that is not UTF-8 or has a NUL is that element's fault alone. What is
  * decoded has '?' for each byte of such a text: whoever asks for this must look at the
  * faults. A message without that list has none.
- * Errors: as wd_message_decode */
+ * Errors: as wd_message_decode_request */
 WD_MUST_USE wd_status wd_message_decode_list(const ProtobufCMessageDescriptor *type,
                                              wd_span bytes, wd_budget *budget,
                                              wd_listed *ret, wd_error *err);

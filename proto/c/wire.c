@@ -17,7 +17,7 @@ static void advance(wd_span *rest, size_t size)
 }
 
 /* Refuses what would not fit in 64 bits instead of cutting it, as protobuf may. */
-static bool take_varint(wd_span *rest, uint64_t *ret)
+bool wd_wire_take_number(wd_span *rest, uint64_t *ret)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < MAX_VARINT_BYTES && i < rest->size; i++) {
@@ -49,7 +49,7 @@ static bool take_fixed(wd_span *rest, size_t size, uint64_t *ret)
 static bool take_bytes(wd_span *rest, wd_span *ret)
 {
     uint64_t size = 0;
-    if (!take_varint(rest, &size) || size > rest->size)
+    if (!wd_wire_take_number(rest, &size) || size > rest->size)
         return false;
     *ret = (wd_span){.data = rest->data, .size = (size_t)size};
     advance(rest, (size_t)size);
@@ -61,7 +61,7 @@ static bool take_content(wd_span *rest, uint64_t wire_type, wd_wire_field *field
     switch (wire_type) {
     case WD_WIRE_VARINT:
         field->type = WD_WIRE_VARINT;
-        return take_varint(rest, &field->value);
+        return wd_wire_take_number(rest, &field->value);
     case WD_WIRE_FIXED64:
         field->type = WD_WIRE_FIXED64;
         return take_fixed(rest, 8, &field->value);
@@ -79,7 +79,7 @@ static bool take_content(wd_span *rest, uint64_t wire_type, wd_wire_field *field
 static bool take_field(wd_span *rest, wd_wire_field *field)
 {
     uint64_t tag = 0;
-    if (!take_varint(rest, &tag))
+    if (!wd_wire_take_number(rest, &tag))
         return false;
     uint64_t number = tag >> 3;
     if (number == 0 || number > MAX_FIELD_NUMBER)

@@ -40,6 +40,10 @@ wd_wire_reader wd_wire_read(wd_span bytes);
 /* The next field. false: the end, or `bad`. */
 WD_MUST_USE bool wd_wire_next(wd_wire_reader *reader, wd_wire_field *ret_field);
 
+/* Takes a number from the front of `rest`: one of a list that came packed. false: there
+ * is none, or it has more than 64 bits. */
+WD_MUST_USE bool wd_wire_take_number(wd_span *rest, uint64_t *ret);
+
 /* Append a field; as proto3 has it, nothing for 0 and for empty bytes. false: out of
  * memory. wd_wire_put_part also writes empty bytes: for submessages. */
 WD_MUST_USE bool wd_wire_put_number(wd_buffer *out, uint32_t field, uint64_t value);

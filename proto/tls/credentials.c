@@ -105,6 +105,11 @@ static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
                              NULL, 0, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
     if (rv != 0)
         return fail_parse(err, names->key, names->cure_pair, rv);
+    if (!wd_judge_is_p256(&c->own))
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "%s has a key that is not of P-256, the only kind that peers "
+                       "take%s",
+                       names->cert, or_none(names->cure_cert));
     if (mbedtls_pk_check_pair(&c->own.pk, &c->key, mbedtls_psa_get_random,
                               MBEDTLS_PSA_RANDOM_STATE) != 0)
         return wd_fail(err, WD_INVALID_ARGUMENT, "%s and %s do not belong together%s",

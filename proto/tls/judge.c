@@ -32,7 +32,7 @@ static wd_tls_cause judge_untrusted(const wd_judge_case *c, wd_error *err)
     return WD_TLS_UNKNOWN_CA;
 }
 
-static bool is_p256(const mbedtls_x509_crt *crt)
+bool wd_judge_is_p256(const mbedtls_x509_crt *crt)
 {
     return mbedtls_pk_get_type(&crt->pk) == MBEDTLS_PK_ECKEY &&
            mbedtls_ecp_keypair_get_group_id(mbedtls_pk_ec(crt->pk)) ==
@@ -75,7 +75,7 @@ static wd_tls_cause judge_chain(const wd_judge_case *c, wd_error *err)
         return judge_untrusted(c, err);
     if (mbedtls_x509_crt_get_ca_istrue(c->crt) != 0)
         return no(WD_TLS_CA_CERTIFICATE, err, "the certificate is a CA's");
-    if ((c->flags & WEAK) != 0 || !is_p256(c->crt))
+    if ((c->flags & WEAK) != 0 || !wd_judge_is_p256(c->crt))
         return no(WD_TLS_WEAK_KEY, err, "the key is not P-256, or the digest is weak");
     if ((c->flags & MBEDTLS_X509_BADCERT_EXPIRED) != 0)
         return no(WD_TLS_EXPIRED, err, "the certificate has expired");

@@ -18,6 +18,9 @@ typedef struct wd_judge_case {
     bool peer_is_server;                   /* decides the extended key usage */
 } wd_judge_case;
 
+/* Whether its key is of the one kind that we and our peers take. */
+bool wd_judge_is_p256(const mbedtls_x509_crt *crt);
+
 /* What mbedTLS finds wrong with a chain, its leaf first, by the CAs and the profile of
  * the configuration that handshakes have: MBEDTLS_X509_BADCERT_... */
 uint32_t wd_judge_flags(const wd_tls_credentials *credentials, bool peer_is_server,

@@ -6,6 +6,7 @@
 #include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
+#include "store/wal.h"
 
 #include "warded/v1/health.wd.h"
 
@@ -18,7 +19,7 @@ typedef struct answer {
     char problem[PROBLEM_BYTES];
     Warded__V1__Layer layers[MOST_LAYERS];
     Warded__V1__Layer *pointers[MOST_LAYERS];
-    char *warnings[1];
+    char *warnings[2];
 } answer;
 
 static void set_layers(answer *a, const Warded__Exec__V1__Ready *ready)
@@ -49,15 +50,20 @@ static void set_problem(answer *a, const char *problem)
 /* No more than that: what is wrong says Audit.Stats, to those who may read the trail. */
 static void set_warnings(answer *a, const wd_gate *gate)
 {
-    static const char words[] =
+    static const char stopped[] =
         "audit retention has stopped: see the log, or tokctl audit stats";
+    static const char large[] =
+        "the store's write-ahead log is above 64 MiB: another process has been reading "
+        "store.db for long, and it can't be cut back";
     char problem[2];
 
     wd_pruner_problem(wd_audit_keeper_pruner(gate->audit_keeper), problem,
                       sizeof(problem));
-    a->warnings[0] = wd_pb_text(words);
     a->reply.warnings = a->warnings;
-    a->reply.n_warnings = problem[0] != '\0' ? 1 : 0;
+    if (problem[0] != '\0')
+        a->warnings[a->reply.n_warnings++] = wd_pb_text(stopped);
+    if (wd_store_wal_large(gate->store))
+        a->warnings[a->reply.n_warnings++] = wd_pb_text(large);
 }
 
 static void set_facts(answer *a, const wd_gate *gate, const wd_link_ready *ready)

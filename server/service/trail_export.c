@@ -40,9 +40,6 @@ static wd_status check(const Warded__V1__ExportRequest *request, wd_error *err)
 {
     uint32_t most = request->max_bytes;
 
-    if ((int)request->format < 0 ||
-        request->format > WARDED__V1__EXPORT_REQUEST__FORMAT__OCSF)
-        return wd_refuse(err, WD_REASON_FIELD_INVALID, "format: JSONL, CSV or OCSF");
     if (most != 0 && (most < LEAST_BYTES || most > MOST_BYTES))
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "max_bytes: %u to %u, or 0",
                          LEAST_BYTES, MOST_BYTES);

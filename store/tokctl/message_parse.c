@@ -23,22 +23,43 @@ static wd_status no_room(const parse *p)
     return wd_fail(p->err, WD_RESOURCE_EXHAUSTED, "no memory for the request");
 }
 
-static bool number_of(const json_t *value, long long least, unsigned long long most,
-                      unsigned long long *ret)
+/* Digits, after a '-' or none: what protobuf's JSON has for 64 bits. */
+static bool read_digits(const json_t *value, bool *ret_negative, uint64_t *ret)
 {
-    if (json_is_integer(value)) {
-        long long number = json_integer_value(value);
-        *ret = (unsigned long long)number;
-        return number >= least && (number < 0 || (unsigned long long)number <= most);
-    }
-    if (!json_is_string(value))
+    const char *at = json_string_value(value);
+    if (at == NULL || strlen(at) != json_string_length(value))
         return false;
-    const char *text = json_string_value(value);
-    char *end = NULL;
-    bool negative = text[0] == '-';
-    *ret = negative ? (unsigned long long)strtoll(text, &end, 10)
-                    : strtoull(text, &end, 10);
-    return end != text && *end == '\0' && (negative ? least < 0 : *ret <= most);
+    *ret_negative = *at == '-';
+    at += *ret_negative;
+    *ret = 0;
+    if (*at == '\0' || strspn(at, "0123456789") != strlen(at))
+        return false;
+    for (; *at != '\0'; at++)
+        if (__builtin_mul_overflow(*ret, 10U, ret) ||
+            __builtin_add_overflow(*ret, (uint64_t)(*at - '0'), ret))
+            return false;
+    return true;
+}
+
+/* A whole number of -`below` to `most`, in two's complement: a number of JSON, or a text
+ * of digits. */
+static bool number_of(const json_t *value, uint64_t below, uint64_t most, uint64_t *ret)
+{
+    const json_int_t number = json_integer_value(value);
+    bool negative = number < 0;
+    uint64_t size = negative ? 0 - (uint64_t)number : (uint64_t)number;
+    if (!json_is_integer(value) && !read_digits(value, &negative, &size))
+        return false;
+    *ret = negative ? 0 - size : size;
+    return size <= (negative ? below : most);
+}
+
+static wd_status out_of_range(const parse *p, bool positive, uint64_t most)
+{
+    return wd_fail(p->err, WD_INVALID_ARGUMENT,
+                   "\"%s\" must be a whole number of %s%llu to %llu", p->field->name,
+                   positive ? "" : "-", positive ? 0ULL : (unsigned long long)most + 1,
+                   (unsigned long long)most);
 }
 
 static wd_status take_number(const parse *p, const json_t *value, void *at)
@@ -52,12 +73,12 @@ static wd_status take_number(const parse *p, const json_t *value, void *at)
                           p->field->type == PROTOBUF_C_TYPE_FIXED32 ||
                           p->field->type == PROTOBUF_C_TYPE_UINT64 ||
                           p->field->type == PROTOBUF_C_TYPE_FIXED64;
-    unsigned long long number = 0;
-    unsigned long long most = wide ? UINT64_MAX : UINT32_MAX;
+    uint64_t number = 0;
+    uint64_t most = wide ? UINT64_MAX : UINT32_MAX;
     if (!positive)
         most /= 2;
-    if (!number_of(value, positive ? 0 : -(long long)most - 1, most, &number))
-        return wrong(p, positive ? "a whole number, not negative" : "a whole number");
+    if (!number_of(value, positive ? 0 : most + 1, most, &number))
+        return out_of_range(p, positive, most);
     if (wide)
         *(uint64_t *)at = number;
     else
@@ -79,8 +100,11 @@ static wd_status take_real(const parse *p, const json_t *value, void *at)
 static wd_status take_enum(const parse *p, const json_t *value, void *at)
 {
     const ProtobufCEnumDescriptor *type = p->field->descriptor;
+    uint64_t number = 0;
     if (json_is_integer(value)) {
-        *(int *)at = (int)json_integer_value(value);
+        if (!number_of(value, (uint64_t)INT32_MAX + 1, INT32_MAX, &number))
+            return out_of_range(p, false, INT32_MAX);
+        *(int *)at = (int)(int64_t)number;
         return WD_OK;
     }
     const ProtobufCEnumValue *known =

@@ -71,11 +71,18 @@ wd_status wd_time_parse(const char *option, const char *text, int64_t now_ms,
                         int64_t *ret_ms, wd_error *err)
 {
     int64_t span = 0;
+    bool read = true;
     if (text[0] == '+' && read_span(text + 1, &span))
         *ret_ms = now_ms + span;
     else if (read_span(text, &span))
         *ret_ms = now_ms - span;
-    else if (!read_time(text, ret_ms))
+    else
+        read = read_time(text, ret_ms);
+    if (read && *ret_ms < 0)
+        return wd_fail(err, WD_INVALID_ARGUMENT,
+                       "%s: \"%.40s\" ago is before 1970, where times begin", option,
+                       text);
+    if (!read)
         return wd_fail(
             err, WD_INVALID_ARGUMENT,
             "%s: \"%.40s\" is no time: 2026-11-30T02:00:00Z, or 1h for an hour "

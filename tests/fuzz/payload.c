@@ -65,7 +65,7 @@ static ProtobufCMessage *decode(const ProtobufCMessageDescriptor *type, wd_span 
                                 wd_budget *budget, wd_error *err)
 {
     ProtobufCMessage *message = NULL;
-    wd_status status = wd_message_decode(type, bytes, budget, &message, err);
+    wd_status status = wd_message_decode_request(type, bytes, budget, &message, err);
 
     FUZZ_CHECK(wd_budget_used(budget) <= wd_budget_limit(budget));
     FUZZ_CHECK((status == WD_OK) == (message != NULL));

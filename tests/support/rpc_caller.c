@@ -169,7 +169,9 @@ static void observe(const caller *c, const char *line)
     wd_rpc rpc = {.timeout_ms = ms};
     const Warded__V1__GetObservationReply *reply =
         wd_warded_v1_observation_call_get_observation(c->channel, &rpc, &ask);
-    if (reply != NULL)
+    if (reply != NULL && reply->n_results == 0)
+        puts("no result");
+    else if (reply != NULL)
         printf("result %d %d\n", (int)reply->results[0]->status,
                (int)reply->results[0]->reason);
     else

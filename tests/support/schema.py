@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,26 @@ def noise(request: Any, rng: random.Random) -> Iterator[bytes]:
         yield rng.randbytes(size)
     for field in request.fields:
         yield varint(field.number << 3 | 2) + b"\xff\xff\xff\xff\x07x"
+
+
+def leaves(
+    message: Any, kind: int
+) -> Iterator[tuple[str, int, Callable[[bytes], bytes]]]:
+    """The fields of one type, at any depth: name, number, and what puts the bytes of
+    such a field where it belongs."""
+    for field in message.fields:
+        if field.type == kind:
+            yield f"{message.name}.{field.name}", field.number, bytes
+        elif field.message_type is not None:
+            tag = varint(field.number << 3 | 2)
+            for name, number, put in leaves(field.message_type, kind):
+                yield (
+                    name,
+                    number,
+                    lambda data, put=put, tag=tag: (
+                        tag + varint(len(put(data))) + put(data)
+                    ),
+                )
 
 
 def payload_of(request: Any, **fields: object) -> bytes:

@@ -93,7 +93,7 @@ WD_PUBLIC void wd_channel_close(wd_channel *channel);
 /* One call: asked for, then answered. Zero it before its first use; it may be used again
  * after wd_rpc_done. */
 typedef struct wd_rpc {
-    uint64_t timeout_ms;         /* of the whole call; 0: 30,000 */
+    uint64_t timeout_ms;         /* of the whole call, at most 86,400,000; 0: 30,000 */
     const char *const *metadata; /* key, value, key, value, ..., NULL; or NULL */
     uint8_t call_id[16]; /* a UUIDv7 of your own; all zero: one is made for the call */
 

@@ -34,6 +34,8 @@ _TAG_URI = 0x86
 _TAG_EXTENSIONS = 0xA3
 _VERSION_3 = _der.Element(0xA0, bytes((_der.INTEGER, 1, 2)))
 _MAX_CERTIFICATE_BYTES = 64 << 10
+_KEY = 6  # its place in a certificate's body; the algorithm comes first
+_P256 = bytes.fromhex("301306072a8648ce3d020106082a8648ce3d030107")
 
 
 class IdentityError(ValueError):
@@ -76,6 +78,9 @@ def read_identity(der: bytes) -> Identity:
 def read_client(der: bytes) -> Spiffe:
     """The client identity of our own certificate. Raises IdentityError."""
     uri = read_identity(der).uri
+    body = _der.read_sequence(_der.read_sequence(_der.read_one(der))[0])
+    if len(body) <= _KEY or not body[_KEY].body.startswith(_P256):
+        raise IdentityError("its key is not of P-256, the only kind that a gate takes")
     spiffe = parse_client(uri)
     if spiffe is None:
         raise IdentityError(f"its URI {uri} is not a client's SPIFFE id")
