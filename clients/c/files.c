@@ -14,7 +14,9 @@
 static wd_stamp stamp_of(const struct stat *st)
 {
     return (wd_stamp){
-        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+        /* Only compared: a file may be dated beyond what 64 bits hold. */
+        .mtime_ns = (int64_t)((uint64_t)st->st_mtim.tv_sec * 1000000000U +
+                              (uint64_t)st->st_mtim.tv_nsec),
         .size = st->st_size,
         .inode = st->st_ino,
         .device = st->st_dev,

@@ -238,7 +238,8 @@ static bool is_changing(const wd_profile *profile)
     const wd_stamp key = wd_stamp_of(profile->path[FILE_KEY]);
     int64_t newest = cert.mtime_ns > key.mtime_ns ? cert.mtime_ns : key.mtime_ns;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - newest < CHANGING_NS;
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    return (int64_t)(now_ns - (uint64_t)newest) < CHANGING_NS;
 }
 
 /* The pair as it is, or the last good one while it is being replaced. */

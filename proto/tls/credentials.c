@@ -87,6 +87,18 @@ static wd_status fail_named(wd_error *err, const char *what, const char *cure,
     return wd_fail(err, why->status, "%s: %s%s", what, why->msg, or_none(cure));
 }
 
+/* mbedTLS takes whoever stands in the list for trusted, also a leaf for itself. */
+static wd_status check_cas(const mbedtls_x509_crt *ca, const wd_tls_files *names,
+                           wd_error *err)
+{
+    for (size_t n = 1; ca != NULL; ca = ca->next, n++)
+        if (mbedtls_x509_crt_get_ca_istrue(ca) == 0)
+            return wd_fail(err, WD_INVALID_ARGUMENT,
+                           "%s: certificate %zu of it is no CA's%s", names->ca, n,
+                           or_none(names->cure_ca));
+    return WD_OK;
+}
+
 /* `names`: what each of the texts is called when it can't be read. */
 static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
                        const wd_tls_files *names, wd_error *err)
@@ -96,6 +108,7 @@ static wd_status parse(wd_tls_credentials *c, const wd_tls_pem *pem,
 
     if (rv != 0)
         return fail_parse(err, names->ca, names->cure_ca, rv);
+    WD_TRY(check_cas(&c->ca, names, err));
     rv = mbedtls_x509_crt_parse(&c->own, (const uint8_t *)pem->cert,
                                 strlen(pem->cert) + 1);
     if (rv != 0)

@@ -57,16 +57,20 @@ def test_an_old_root_of_the_same_name_is_in_nobodys_way(
 
 
 def test_a_leaf_is_nobodys_anchor(stub: StubGate, tmp_path: Path) -> None:
-    """One that signed itself, in the gate's own list of CAs; one without its issuer."""
+    """One that signed itself, in the lists of CAs; one whose issuer is not sent."""
     home = stub.home
     door = Door(home.path, tmp_path)
     alone = hostile.Leaf(issuer=hostile.Leaf().subject).signed(hostile.CLIENT_KEY)
-    with (home.path / "state/gate/ca.pem").open("a") as ca:
-        ca.write(hostile.pem(alone))
+    cas = home.path / "state/gate/ca.pem"
+    cas.write_text(cas.read_text() + hostile.pem(alone))
     stub.do("reload")
-    assert row(home)["outcome"] == "ok"
+    told = row(home)
+    assert told["outcome"] == "failed"
+    assert "certificate 2 of it is no CA's" in str(told["detail"])
     below = hostile.below_another(hostile.OTHER_KEY, (door.issuer, door.key))
     for chain in ([alone], below[:1]):
         with pytest.raises(OSError, match=HEARD):
             door.knock(chain, hostile.CLIENT_KEY)
     assert by_python(trainer(home)) == "ok"
+    (trainer(home) / "ca.pem").write_bytes(cas.read_bytes())
+    assert ["no CA's" in by(trainer(home)) for by in STUBS] == [True, True]

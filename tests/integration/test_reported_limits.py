@@ -1,16 +1,25 @@
-"""What was reported of odd limits elsewhere (nanomsg/nng#857), before tokctl.
+"""What was reported of odd limits and times elsewhere, before tokctl and warded.
 
-docs/testing.md, "Failures that were reported elsewhere", names the case and where
-settings and clients are held to it.
+docs/testing.md, "Failures that were reported elsewhere", names the cases, and
+where settings and clients are held to them.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import os
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
+from tests.client.c_caller import calling
+from tests.integration.test_skewed_clocks import off
+from tests.support.gate import Home, program, remove
 from tests.support.store import USAGE, WORDS, Store, new_store
 
 NO_NUMBERS = ("-1", "", "NaN", "inf", "0x5", "1e3", "5.0", " 5", "+5", "5s")
@@ -71,3 +80,95 @@ def test_an_odd_time_selects_no_rows_by_accident(
 def test_an_odd_timeout_is_refused(store: Store, value: str) -> None:
     done = store.tokctl("list", f"--timeout={value}", exit_status=USAGE)
     assert "--timeout" in done.stderr
+
+
+# --- PeculiarVentures/x509#73: the same of times -------------------------------------
+
+AGES = (
+    "2038-01-19T03:14:06",
+    "2049-12-31T12:00:00",
+    "2106-02-07T06:28:14",
+    "9998-06-01T00:00:00",
+)
+
+
+def in_the_age_of(at: str) -> dict[str, str]:
+    """The environment of a program whose clock says so, in an odd time zone."""
+    then = dt.datetime.fromisoformat(at).replace(tzinfo=dt.UTC)
+    ahead = then - dt.datetime.now(dt.UTC)
+    skew = off(int(ahead.total_seconds()))
+    return {**os.environ, **skew, "TZ": "Pacific/Kiritimati"}
+
+
+def run_then(at: str, name: str, *words: str | Path) -> str:
+    """A program's output in that age."""
+    return subprocess.run(
+        [program(name), *words],
+        env=in_the_age_of(at),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize("at", AGES)
+def test_times_of_another_age_are_told_right(tmp_path: Path, at: str) -> None:
+    path = new_store(tmp_path / "store").path
+    where = ("--db", path)
+    run_then(at, "tokctl", *where, "issue", "x", *WORDS, "--ttl", "1d")
+    (token,) = json.loads(run_then(at, "tokctl", *where, "list", "-o", "json"))
+    began = dt.datetime.fromisoformat(at).replace(tzinfo=dt.UTC)
+    ends = dt.datetime.fromtimestamp(token["expires_ms"] / 1000, dt.UTC)
+    day, hour = dt.timedelta(days=1), dt.timedelta(hours=1)
+    assert abs(ends - began - day) < hour
+    shown = run_then(at, "tokctl", *where, "show", token["id"])
+    assert ends.strftime("%Y-%m-%dT%H:%M:%S") in shown
+    (row,) = json.loads(
+        run_then(
+            at,
+            "tokctl",
+            *where,
+            "audit",
+            "query",
+            "--event",
+            "token.issue",
+            "-o",
+            "json",
+        )
+    )
+    assert abs(row["wall_ms"] / 1000 - began.timestamp()) < hour.total_seconds()
+    assert json.loads(run_then(at, "tokctl", *where, "audit", "verify", "-o", "json"))[
+        "ok"
+    ]
+
+
+def test_a_profile_of_another_age_is_read_by_c(home: Home) -> None:
+    """Its files bear dates that no count of nanoseconds holds."""
+    profile = home.path / "profile/trainer"
+    for path in profile.iterdir():
+        os.utime(path, (2**38, 2**38))
+    (profile / "server").write_text("127.0.0.1:1\n")
+    with calling(profile) as caller:
+        assert caller.check().phase == "connect"
+
+
+@pytest.fixture
+def home_folder() -> Iterator[Path]:
+    """Where a home can be; the gate's account can reach it."""
+    folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder / "home"
+    remove(folder)
+
+
+@pytest.mark.parametrize("at", AGES[:3])
+def test_certificates_of_another_age_say_so(home_folder: Path, at: str) -> None:
+    """Made before 2050 and valid after it, or made after it."""
+    home = home_folder
+    listen = ("--listen", "tls+tcp://127.0.0.1:0")
+    run_then(at, "warded", "--home", home, "init", *listen)
+    made = dt.datetime.fromisoformat(at).replace(tzinfo=dt.UTC)
+    for name in ("state/ca/ca.pem", "state/gate/cert.pem", "profile/admin/cert.pem"):
+        found = x509.load_pem_x509_certificate((home / name).read_bytes())
+        assert abs(found.not_valid_before_utc - made) < dt.timedelta(hours=3), name
+        assert found.not_valid_after_utc > made, name

@@ -77,9 +77,11 @@ def gate_uri(home: Home) -> str:
     return str(uri)
 
 
-def new_pair(home: Home, **differs: dt.timedelta) -> dict[str, bytes]:
+def new_pair(
+    home: Home, starts: dt.timedelta = -HOUR, ends: dt.timedelta = 24 * HOUR
+) -> dict[str, bytes]:
     """Of the same gate, by the same CA: cert.pem and key.pem."""
-    leaf = Leaf(uris=(gate_uri(home),), facts=FACTS, **differs)
+    leaf = Leaf(uris=(gate_uri(home),), facts=FACTS, starts=starts, ends=ends)
     pair = authority(home).issue(leaf)
     return {"cert.pem": pair.cert, "key.pem": pair.key}
 
@@ -110,8 +112,8 @@ def test_a_pair_that_can_not_be_served_changes_nothing(
     stub: StubGate, what: str
 ) -> None:
     home, old = stub.home, served(stub)
-    times = {"starts": -48 * HOUR, "ends": -24 * HOUR} if what == "expired" else {}
-    for name, data in new_pair(home, **times).items():
+    days = -1 if what == "expired" else 1
+    for name, data in new_pair(home, -48 * HOUR, 24 * HOUR * days).items():
         (home.path / "state/gate" / name).write_bytes(data)
     if what == "unreadable":
         (home.path / "state/gate/cert.pem").chmod(0)

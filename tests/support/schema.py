@@ -94,24 +94,28 @@ def noise(request: Any, rng: random.Random) -> Iterator[bytes]:
         yield varint(field.number << 3 | 2) + b"\xff\xff\xff\xff\x07x"
 
 
-def leaves(
-    message: Any, kind: int
-) -> Iterator[tuple[str, int, Callable[[bytes], bytes]]]:
+Put = Callable[[bytes], bytes]
+
+
+def leaves(message: Any, kind: int) -> Iterator[tuple[str, int, Put]]:
     """The fields of one type, at any depth: name, number, and what puts the bytes of
     such a field where it belongs."""
     for field in message.fields:
         if field.type == kind:
             yield f"{message.name}.{field.name}", field.number, bytes
         elif field.message_type is not None:
-            tag = varint(field.number << 3 | 2)
             for name, number, put in leaves(field.message_type, kind):
-                yield (
-                    name,
-                    number,
-                    lambda data, put=put, tag=tag: (
-                        tag + varint(len(put(data))) + put(data)
-                    ),
-                )
+                yield name, number, _inside(field.number, put)
+
+
+def _inside(number: int, put: Put) -> Put:
+    """As a part of the message that has the field `number`."""
+
+    def wrapped(data: bytes) -> bytes:
+        content = put(data)
+        return varint(number << 3 | 2) + varint(len(content)) + content
+
+    return wrapped
 
 
 def payload_of(request: Any, **fields: object) -> bytes:

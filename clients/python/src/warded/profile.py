@@ -171,6 +171,11 @@ class Profile:
             raise profile_error(
                 f"{path}: no usable CA certificate in it; copy the gate's ca.pem"
             ) from error
+        held = context.cert_store_stats()
+        if held["x509_ca"] != held["x509"]:
+            raise profile_error(
+                f"{path}: a certificate of it is no CA's; copy the gate's ca.pem"
+            )
 
     def _load_key(self, context: ssl.SSLContext) -> None:
         cert, key = self.path / "cert.pem", self.path / "key.pem"
