@@ -12,24 +12,13 @@
 
 #define UNWRAP "/warded.v1.Token/Unwrap"
 
-/* Whether the token opens the method. A scope "area:{...}" is opened by any scope of
- * its area: the service then asks for each object. */
 static bool allowed(const wd_method *method, const wd_token *token)
 {
-    char area[WD_SCOPE_BYTES + 1];
-    size_t length = strcspn(method->scope, ":");
-
     if (token->kind == WD_TOKEN_WRAP)
         return strcmp(method->path, UNWRAP) == 0; /* which opens to wraps alone */
     if (method->scope[0] == '\0' || method->own)
         return true; /* own: the planner looks whom it concerns */
-    if (strchr(method->scope, '{') == NULL)
-        return wd_scopes_cover(token->scopes, token->n_scopes, method->scope);
-    if (length >= sizeof(area))
-        return false;
-    memcpy(area, method->scope, length);
-    area[length] = '\0';
-    return wd_scopes_of_area(token->scopes, token->n_scopes, area);
+    return wd_method_held(method, token->scopes, token->n_scopes);
 }
 
 /* An unknown method and a forbidden one answer alike: the reason depends only on what

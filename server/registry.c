@@ -129,16 +129,46 @@ static size_t service_length(const char *path)
     return slash != NULL ? (size_t)(slash - path) + 1 : 0;
 }
 
-static bool opens(const wd_method *method, const char *const *held, size_t n_held)
+static bool of_area(const char *scope, const char *const *held, size_t n_held)
 {
     char area[WD_SCOPE_BYTES + 1];
-    size_t length = strcspn(method->scope, ":");
+    size_t length = scope != NULL ? strcspn(scope, ":") : 0;
 
     if (length == 0 || length >= sizeof(area))
         return false;
-    memcpy(area, method->scope, length);
+    memcpy(area, scope, length);
     area[length] = '\0';
     return wd_scopes_of_area(held, n_held, area);
+}
+
+static bool opened_by(const char *scope, const char *const *held, size_t n_held)
+{
+    if (scope == NULL || scope[0] == '\0')
+        return false;
+    if (strchr(scope, '{') == NULL)
+        return wd_scopes_cover(held, n_held, scope);
+    return of_area(scope, held, n_held);
+}
+
+bool wd_method_held(const wd_method *method, const char *const *held, size_t n_held)
+{
+    return opened_by(method->scope, held, n_held) ||
+           opened_by(method->grant, held, n_held);
+}
+
+bool wd_registry_opens(const wd_registry *registry, const char *scope)
+{
+    for (size_t i = 0; i < registry->n_routes; i++) {
+        const wd_method *method = registry->routes[i].method;
+        if (method->built && wd_method_held(method, &scope, 1))
+            return true;
+    }
+    return false;
+}
+
+static bool near(const wd_method *method, const char *const *held, size_t n_held)
+{
+    return of_area(method->scope, held, n_held) || of_area(method->grant, held, n_held);
 }
 
 bool wd_registry_area_held(const wd_registry *registry, const char *path,
@@ -150,7 +180,7 @@ bool wd_registry_area_held(const wd_registry *registry, const char *path,
         return false;
     for (size_t i = 0; i < registry->n_routes; i++) {
         const wd_method *method = registry->routes[i].method;
-        if (strncmp(method->path, path, length) == 0 && opens(method, held, n_held))
+        if (strncmp(method->path, path, length) == 0 && near(method, held, n_held))
             return true;
     }
     return false;

@@ -74,6 +74,13 @@ const wd_route *wd_registry_at(const wd_registry *registry, size_t n);
 /* NULL: no method has this path. */
 const wd_route *wd_registry_find(const wd_registry *registry, const char *path);
 
+/* Whether one of the scopes `held` opens the method, by its scope or grant. One
+ * "area:{...}" is opened by any of its area: the service then asks for each object. */
+bool wd_method_held(const wd_method *method, const char *const *held, size_t n_held);
+
+/* Whether `scope` opens any method that is built, but those that any token opens. */
+bool wd_registry_opens(const wd_registry *registry, const char *scope);
+
 /* Whether one of the scopes `held` opens some method of the service that `path` names,
  * by its area. Methods that any token opens do not count. */
 bool wd_registry_area_held(const wd_registry *registry, const char *path,

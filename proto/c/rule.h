@@ -52,6 +52,7 @@ typedef struct wd_method {
     const char *service; /* "warded.v1.Observation" */
     const char *name;    /* "GetObservation" */
     const char *scope;   /* "observe:{tool}", "token:issue"; "": any live token */
+    const char *grant;   /* opens it too: "session:{session_id}"; NULL, "": none does */
     bool mutates;
     bool audited;
     bool lane;               /* answered even at limits.in_flight */

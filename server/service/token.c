@@ -4,6 +4,7 @@
 #include "server/parts.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
+#include "server/service/token_scopes.h"
 #include "server/service/token_spec.h"
 #include "server/service/token_work.h"
 #include "server/service_stage.h"
@@ -28,12 +29,16 @@ static wd_status apply_issue(wd_store *store, wd_store_job *job, wd_error *err)
 static wd_status issued(wd_token_work *work, wd_error *err)
 {
     Warded__V1__IssueReply reply = WARDED__V1__ISSUE_REPLY__INIT;
+    const char *idle[WD_SCOPES_COUNT];
     wd_token_info info;
 
     wd_token_info_fill(work->issued.token, wd_store_now_ms(work->call->gate->store),
                        &info);
     reply.token = work->issued.text.chars;
     reply.info = &info.message;
+    reply.n_idle_scopes =
+        wd_token_idle_scopes(work->call->gate, work->issued.token, idle);
+    reply.idle_scopes = (char **)(uintptr_t)idle;
     return wd_warded_v1_token_reply_issue(work->call, &reply, err);
 }
 

@@ -2,6 +2,7 @@
 #include "proto/c/utf8.h"
 #include "server/parts.h"
 #include "server/service/pb.h"
+#include "server/service/token_scopes.h"
 #include "server/service/token_work.h"
 #include "store/scope.h"
 #include "store/token_spend.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_RULES (WD_TOKEN_RULES + 4U)
+#define MOST_RULES (WD_TOKEN_RULES + 5U)
 
 typedef struct asking {
     const wd_call *call;
@@ -70,44 +71,39 @@ static void check_token(asking *a)
 }
 
 /* "observe:{tool}" and "sql" to "observe:sql"; without an object, as it is. */
-static void scope_asked(const asking *a, const wd_method *method, char *ret,
-                        size_t size)
+static void scope_asked(const asking *a, const char *scope, char *ret, size_t size)
 {
-    const char *hole = strchr(method->scope, '{');
+    const char *hole = scope != NULL ? strchr(scope, '{') : NULL;
 
     if (hole == NULL || a->request->object[0] == '\0')
-        (void)snprintf(ret, size, "%s", method->scope);
+        (void)snprintf(ret, size, "%s", scope != NULL ? scope : "");
     else
-        (void)snprintf(ret, size, "%.*s%s", (int)(hole - method->scope), method->scope,
+        (void)snprintf(ret, size, "%.*s%s", (int)(hole - scope), scope,
                        a->request->object);
 }
 
-static bool scope_held(const asking *a, const char *scope)
+static bool scope_held(const asking *a, const wd_method *asked)
 {
-    const wd_token *token = a->token;
-    char area[WD_SCOPE_BYTES + 1];
-
-    if (scope[0] == '\0')
-        return true;
-    if (strchr(scope, '{') == NULL)
-        return wd_scopes_cover(token->scopes, token->n_scopes, scope);
-    (void)snprintf(area, sizeof(area), "%.*s", (int)strcspn(scope, ":"), scope);
-    return wd_scopes_of_area(token->scopes, token->n_scopes, area);
+    return asked->scope[0] == '\0' ||
+           wd_method_held(asked, a->token->scopes, a->token->n_scopes);
 }
 
 static void say_scope(wd_token_verdict *verdict, const wd_token *token,
-                      const char *scope)
+                      const wd_method *asked)
 {
     WD_AUTO(wd_text) *held = wd_token_scopes_text(token->scopes, token->n_scopes);
+    bool granted = asked->grant[0] != '\0';
 
     (void)snprintf(verdict->why, sizeof(verdict->why),
-                   "the method needs %.100s; held: %.190s",
-                   scope[0] != '\0' ? scope : "no scope", held != NULL ? held : "");
+                   "the method needs %.100s%s%.60s; held: %.120s",
+                   asked->scope[0] != '\0' ? asked->scope : "no scope",
+                   granted ? " or " : "", asked->grant, held != NULL ? held : "");
 }
 
 static void check_scope(asking *a)
 {
     char scope[2 * WD_SCOPE_BYTES];
+    char grant[2 * WD_SCOPE_BYTES];
     const wd_route *route =
         wd_registry_find(a->call->gate->registry, a->request->method);
 
@@ -119,11 +115,13 @@ static void check_scope(asking *a)
                        a->request->method);
         return;
     }
-    scope_asked(a, route->method, scope, sizeof(scope));
-    bool held = scope_held(a, scope);
+    scope_asked(a, route->method->scope, scope, sizeof(scope));
+    scope_asked(a, route->method->grant, grant, sizeof(grant));
+    const wd_method asked = {.scope = scope, .grant = grant};
+    bool held = scope_held(a, &asked);
     wd_token_verdict *verdict =
         add(a, "scope", held || route->method->own ? 0 : WD_REASON_SCOPE_MISSING);
-    say_scope(verdict, a->token, scope);
+    say_scope(verdict, a->token, &asked);
     if (!held && route->method->own)
         (void)snprintf(verdict->why, sizeof(verdict->why),
                        "passes for itself; for others the method needs %.100s", scope);
@@ -145,6 +143,18 @@ static void check_spending(asking *a)
     say(a, "uses", wd_token_uses_left(a->token, &err), &err);
     say(a, "rate", wd_token_rate_left(a->token, mono_ns, &err), &err);
     say(a, "concurrency", wd_token_room_left(a->token, &err), &err);
+}
+
+/* Not a fault: it may be for what other gates have. */
+static void check_idle_scopes(asking *a)
+{
+    const char *idle[WD_SCOPES_COUNT];
+    size_t n = wd_token_idle_scopes(a->call->gate, a->token, idle);
+    WD_AUTO(wd_text) *all = wd_token_scopes_text(idle, n);
+
+    if (n > 0)
+        (void)snprintf(add(a, "idle_scopes", WD_REASON_NONE)->why, WD_TOKEN_WHY_BYTES,
+                       "open nothing at this gate: %.280s", all != NULL ? all : "");
 }
 
 /* --- the answer ------------------------------------------------------------------------- */
@@ -192,5 +202,6 @@ wd_step wd_token_ask(void *self, wd_call *call, const Warded__V1__CheckRequest *
     check_token(&a);
     check_scope(&a);
     check_spending(&a);
+    check_idle_scopes(&a);
     return answer(call, &a, err) == WD_OK ? WD_NEXT : WD_FAILED;
 }

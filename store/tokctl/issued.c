@@ -10,19 +10,20 @@
 wd_issued wd_issued_of_issue(const ProtobufCMessage *reply)
 {
     const Warded__V1__IssueReply *issued = (const Warded__V1__IssueReply *)reply;
-    return (wd_issued){issued->token, issued->info};
+    return (wd_issued){issued->token, issued->info, issued->idle_scopes,
+                       issued->n_idle_scopes};
 }
 
 wd_issued wd_issued_of_rotate(const ProtobufCMessage *reply)
 {
     const Warded__V1__RotateReply *rotated = (const Warded__V1__RotateReply *)reply;
-    return (wd_issued){rotated->token, rotated->info};
+    return (wd_issued){.secret = rotated->token, .info = rotated->info};
 }
 
 wd_issued wd_issued_of_unwrap(const ProtobufCMessage *reply)
 {
     const Warded__V1__UnwrapReply *unwrapped = (const Warded__V1__UnwrapReply *)reply;
-    return (wd_issued){unwrapped->token, unwrapped->info};
+    return (wd_issued){.secret = unwrapped->token, .info = unwrapped->info};
 }
 
 static bool is_people(const wd_tokctl *ctl)
@@ -80,11 +81,22 @@ static wd_status call(const wd_tokctl *ctl, const wd_issuing *issuing,
     return WD_OK;
 }
 
+static void tell_made(const wd_tokctl *ctl, const wd_issued *issued)
+{
+    (void)fprintf(stderr, "id: %s\n", issued->info->id);
+    for (size_t i = 0; i < issued->n_idle_scopes; i++)
+        (void)fprintf(
+            stderr,
+            "%s: scope %s opens nothing at this gate: no method or tool of it "
+            "asks for it\n",
+            ctl->verb, issued->idle_scopes[i]);
+}
+
 int wd_issuing_run(const wd_tokctl *ctl, const wd_issuing *issuing)
 {
     WD_AUTO(wd_backend) *backend = NULL;
     wd_secret_out out;
-    wd_issued issued = {NULL, NULL};
+    wd_issued issued = {.secret = NULL};
     wd_error err = {0};
     wd_status status = check_told(ctl, issuing, &err);
     if (status == WD_OK)
@@ -102,7 +114,7 @@ int wd_issuing_run(const wd_tokctl *ctl, const wd_issuing *issuing)
     if (status != WD_OK)
         return wd_tokctl_fail(ctl, &err);
     if (!ctl->quiet)
-        (void)fprintf(stderr, "id: %s\n", issued.info->id);
+        tell_made(ctl, &issued);
     if (print(ctl, &out, &issued))
         return WD_EXIT_OK;
     if (wd_secret_is_printed(&out))

@@ -13,6 +13,8 @@
 typedef struct wd_issued {
     const char *secret;
     const Warded__V1__TokenInfo *info;
+    char **idle_scopes; /* of an Issue: what opens nothing at the gate */
+    size_t n_idle_scopes;
 } wd_issued;
 
 typedef struct wd_issuing {

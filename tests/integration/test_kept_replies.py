@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from warded.v1 import IssueReply, IssueRequest, Request, RevokeRequest
 
 from tests.conftest import NewHome
 from tests.support.calls import OBSERVE, batch, reason, results, rows, wait_for_rows
-from tests.support.raw_client import RawClient
+from tests.support.raw_client import RawClient, call_id
+from tests.support.skew import off
 from tests.support.stub_gate import StubGate
 
 SMALLEST = 16 << 20  # of limits.reply_bytes; a principal has a quarter of it
@@ -193,3 +195,22 @@ def test_claim_06_another_payload_is_told_of_a_running_and_of_an_ended_call(
         assert reason(raw.ask(other)) == "CALL_ID_REUSED"
         assert results(raw.ask(held)) == ["OK"]
     assert stub.count().jobs == 1
+
+
+def test_claim_06_an_id_dated_ahead_is_known_after_a_restart(
+    stub: StubGate, caller: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quarter of an hour later its row is older than the oldest id that is taken, and
+    it is not itself."""
+    once = call_id(time.time_ns() // 1_000_000 + 58_000)
+    request = caller.request(OBSERVE, batch("a"), call_id=once)
+    assert results(caller.ask(request)) == ["OK"]
+    stub.do("kill")
+    assert stub.wait_end() == "signal 9"
+    stub.close()
+    with monkeypatch.context() as clock:
+        for name, value in off(15 * 60 + 5).items():
+            clock.setenv(name, value)
+        stub.start()
+    with RawClient(profile(stub)) as later:
+        assert reason(later.ask(request)) == "REPLY_EVICTED"

@@ -15,8 +15,9 @@ import pytest
 
 from tests.client.c_caller import calling
 from tests.conftest import TRAINER, NewGate, NewHome
-from tests.support.gate import Gate, program
+from tests.support.gate import Gate
 from tests.support.raw_client import RawClient, call_id
+from tests.support.skew import off
 
 HOUR_S = 3600
 PATIENCE_S = 10
@@ -43,15 +44,6 @@ DIRECTIONS = [
     (-HOUR_S, "CALL_ID_EXPIRED", "behind"),
     (HOUR_S, "CLOCK_SKEW", "ahead of"),
 ]
-
-
-def off(seconds: int) -> dict[str, str]:
-    """The environment of a program whose clock is off."""
-    return {
-        "LD_PRELOAD": str(program("skewed_clock.so")),
-        "WARDED_TEST_SKEW_S": str(seconds),
-        "ASAN_OPTIONS": "verify_asan_link_order=0",
-    }
 
 
 @pytest.fixture

@@ -68,6 +68,20 @@ def test_claim_03_so_many_calls_at_once_of_a_token_and_its_children(
     assert scene.show(id=made.info.id).info.running == 0
 
 
+def test_claim_03_a_kill_loses_no_more_than_was_waited_for(scene: Scene) -> None:
+    """Of so few uses each is reserved alone: none is left over to be lost."""
+    made = scene.issue(max_uses=15)
+    for _ in range(4):
+        assert scene.who(made.token) == GOOD
+    scene.stub.do("kill")
+    assert scene.stub.wait_end() == "signal 9"
+    scene.stub.close()
+    scene.stub.start()
+    with RawClient(scene.home.path / "profile/boss") as boss:
+        fresh = Scene(scene.home, scene.stub, boss, scene.trainer)
+        assert fresh.show(id=made.info.id).info.uses == 4
+
+
 def test_claim_03_kills_of_the_gate_grant_no_use_too_many(scene: Scene) -> None:
     made = scene.issue(max_uses=USES)
     trainer = scene.home.path / "profile/trainer"

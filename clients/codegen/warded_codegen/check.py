@@ -137,7 +137,9 @@ def _of_method(method: Method, schema: Schema) -> Iterator[str]:
         )
     else:
         yield from _of_rule(method.rule, method.server_streams)
-        yield from _of_placeholder(method.rule.scope, method.request, schema)
+        for scope in (method.rule.scope, method.rule.grant):
+            yield from _of_scope(scope)
+            yield from _of_placeholder(scope, method.request, schema)
     yield from _of_type(method.request, schema)
     if method.reply != method.request:
         yield from _of_type(method.reply, schema)
@@ -146,16 +148,21 @@ def _of_method(method: Method, schema: Schema) -> Iterator[str]:
 def _of_rule(rule: Rule, streams: bool) -> Iterator[str]:
     if rule.mutates and not rule.audited:
         yield "mutates and says audited: false: what changes something is on record"
-    if rule.scope and not _SCOPE.fullmatch(rule.scope):
+    if rule.grant and not rule.scope:
+        yield f'grants "{rule.grant}" beside no scope: any live token opens it'
+    if streams and not rule.not_built:
+        yield "streams its reply, which is not built yet: say not_built: true"
+
+
+def _of_scope(scope: str) -> Iterator[str]:
+    if scope and not _SCOPE.fullmatch(scope):
         yield (
-            f'scope "{rule.scope}" is not of the form area:object: '
+            f'scope "{scope}" is not of the form area:object: '
             "an area is [a-z][a-z0-9_-]*, an object is {name}, or segments "
             "[A-Za-z0-9._-]+ or * parted by /, the last may be **"
         )
-    if len(rule.scope) > _SCOPE_BYTES:
-        yield f"scope is {len(rule.scope)} bytes long: at most {_SCOPE_BYTES}"
-    if streams and not rule.not_built:
-        yield "streams its reply, which is not built yet: say not_built: true"
+    if len(scope) > _SCOPE_BYTES:
+        yield f"scope is {len(scope)} bytes long: at most {_SCOPE_BYTES}"
 
 
 def _of_placeholder(scope: str, request: Type, schema: Schema) -> Iterator[str]:

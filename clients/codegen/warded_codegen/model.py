@@ -21,6 +21,7 @@ class Rule:
     """The option (warded.v1.rule) of one method; see options.proto for each field."""
 
     scope: str = ""
+    grant: str = ""
     mutates: bool = False
     max_timeout_ms: int = DEFAULT_TIMEOUT_MS
     audited: bool = True

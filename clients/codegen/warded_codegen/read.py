@@ -79,6 +79,7 @@ class _RuleReader:
         stated = options.Extensions[self._rule]
         return Rule(
             scope=stated.scope,
+            grant=stated.grant,
             mutates=stated.mutates,
             max_timeout_ms=stated.max_timeout_ms or DEFAULT_TIMEOUT_MS,
             audited=stated.audited if stated.HasField("audited") else True,

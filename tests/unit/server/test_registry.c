@@ -11,6 +11,7 @@
 #include "server/registry.h"
 #include "warded/v1/health.wd.h"
 #include "warded/v1/observation.wd.h"
+#include "warded/v1/step.wd.h"
 #include "warded/v1/token.wd.h"
 
 static wd_registry *ours(void)
@@ -51,6 +52,46 @@ static void a_method_is_found_by_its_exact_path(void **state)
         print_message("  \"%s\"\n", cases[i].path);
         assert_int_equal(wd_registry_find(registry, cases[i].path) != NULL,
                          cases[i].found);
+    }
+}
+
+static void claim_03_a_grant_opens_what_is_a_sessions(void **state)
+{
+    static const struct {
+        const char *held;
+        bool step;
+    } cases[] = {{"session:one", true}, {"session:*", true},  {"env:cart", true},
+                 {"env:*", true},       {"observe:*", false}, {"sessions:one", false}};
+    WD_AUTO(wd_registry) *registry = ours();
+    const wd_method *step = NULL;
+    const wd_method *who = NULL;
+
+    (void)state;
+    assert_int_equal(wd_registry_add(registry, &wd_warded_v1_step, NULL, NULL), WD_OK);
+    step = wd_registry_find(registry, "/warded.v1.Step/Step")->method;
+    who = wd_registry_find(registry, "/warded.v1.Token/Issue")->method;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("  \"%s\"\n", cases[i].held);
+        assert_int_equal(wd_method_held(step, &cases[i].held, 1), cases[i].step);
+        assert_false(wd_method_held(who, &cases[i].held, 1));
+    }
+}
+
+static void a_scope_opens_what_is_built(void **state)
+{
+    static const struct {
+        const char *scope;
+        bool opens;
+    } cases[] = {{"token:issue", true}, {"token:*", true},  {"token:isue", false},
+                 {"observe:any", true}, {"env:*", false},   {"session:one", false},
+                 {"observed:*", false}, {"health:x", false}};
+    WD_AUTO(wd_registry) *registry = ours();
+
+    (void)state;
+    assert_int_equal(wd_registry_add(registry, &wd_warded_v1_step, NULL, NULL), WD_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        print_message("  \"%s\"\n", cases[i].scope);
+        assert_int_equal(wd_registry_opens(registry, cases[i].scope), cases[i].opens);
     }
 }
 
@@ -179,6 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_is_found_by_its_exact_path),
+        cmocka_unit_test(claim_03_a_grant_opens_what_is_a_sessions),
+        cmocka_unit_test(a_scope_opens_what_is_built),
         cmocka_unit_test(an_empty_registry_knows_nothing),
         cmocka_unit_test(a_path_is_served_once),
         cmocka_unit_test(only_unaudited_methods_run_on_the_receiving_thread),

@@ -258,7 +258,7 @@ static void claim_05_someone_elses_token_is_not_yours(void **state)
     assert_refused(f, &proof, WD_REASON_TOKEN_NOT_YOURS);
 }
 
-static void token_for_another_gate_is_refused(void **state)
+static void claim_03_token_for_another_gate_is_refused(void **state)
 {
     wd_fixture *f = *state;
     wd_token_spec spec = spec_of_trainer();
@@ -365,7 +365,7 @@ int main(void)
         TEST(claim_05_token_of_tomorrow_is_not_yet),
         TEST(claim_05_revoked_token_is_refused_at_once_and_after_a_restart),
         TEST(claim_05_someone_elses_token_is_not_yours),
-        TEST(token_for_another_gate_is_refused),
+        TEST(claim_03_token_for_another_gate_is_refused),
         TEST(unbound_token_works_for_anyone),
         TEST(revoking_an_unknown_id_is_not_found),
         TEST(no_secret_is_at_rest),
