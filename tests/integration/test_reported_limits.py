@@ -18,8 +18,8 @@ import pytest
 from cryptography import x509
 
 from tests.client.c_caller import calling
-from tests.integration.test_skewed_clocks import off
 from tests.support.gate import Home, program, remove
+from tests.support.skew import off
 from tests.support.store import USAGE, WORDS, Store, new_store
 
 NO_NUMBERS = ("-1", "", "NaN", "inf", "0x5", "1e3", "5.0", " 5", "+5", "5s")
