@@ -6,6 +6,7 @@
 #include "server/ca_guard.h"
 #include "server/check.h"
 #include "server/cmd.h"
+#include "server/descriptors.h"
 #include "server/executor/probe.h"
 #include "server/files.h"
 #include "server/gate_boot.h"
@@ -180,6 +181,20 @@ static void check_listen(wd_check *c)
         wd_check_bad(c, "listen.url", text);
 }
 
+/* The limit is this shell's; that of a service may be another. */
+static void check_descriptors(wd_check *c)
+{
+    char text[WD_CHECK_TEXT_BYTES];
+    uint64_t limit = wd_files_hard();
+    if (wd_files_tell(limit, c->config->limits.connections_per_principal, text,
+                      sizeof(text)))
+        wd_check_good(c, "descriptors", text);
+    else if (limit < WD_FILES_LEAST)
+        wd_check_bad(c, "descriptors", text);
+    else
+        wd_check_warn(c, "descriptors", text);
+}
+
 /* --- account, engine, sandbox ------------------------------------------------------- */
 
 static void check_running(wd_check *c)
@@ -303,8 +318,9 @@ static void check_layers(wd_check *c)
 
 /* The engine last: NNG's threads must not be there when the layers fork. */
 static void (*const checks[])(wd_check *) = {
-    check_running, check_user, check_credentials, check_digest_key, check_ca,
-    check_store,   check_room, check_listen,      check_layers,     check_engine,
+    check_running,     check_user,   check_credentials, check_digest_key,
+    check_ca,          check_store,  check_room,        check_listen,
+    check_descriptors, check_layers, check_engine,
 };
 
 int wd_cmd_check(const char *home, int argc, char **argv)

@@ -81,10 +81,11 @@ typedef struct wd_config {
         char *path; /* the folder: store.db, lock, reserve */
     } store;
     struct {
-        uint64_t in_flight;     /* calls */
-        uint64_t frame_bytes;   /* one envelope */
-        uint64_t request_bytes; /* of all calls; unread replies as much again */
-        uint64_t reply_bytes;   /* kept replies together */
+        uint64_t in_flight;   /* calls */
+        uint64_t frame_bytes; /* one envelope */
+        uint64_t
+            request_bytes;    /* of all calls, decoded; unread replies as much again */
+        uint64_t reply_bytes; /* kept replies together */
         uint64_t connections_per_principal;
         uint64_t queue; /* actions waiting for a slot */
     } limits;

@@ -45,8 +45,8 @@ static const wd_key keys[] = {
      WD_FRAME_BYTES, "16777216", NULL, "largest request"},
     {"limits.request_bytes", WD_KEY_UINT, AT(limits.request_bytes), "bytes", 16 * MIB,
      64 * GIB, "1073741824", NULL,
-     "requests of all calls together, four times frame_bytes or more; replies not yet "
-     "read: as much again"},
+     "requests of all calls and what they are decoded into, four times frame_bytes or "
+     "more; replies not yet read: as much again"},
     {"limits.reply_bytes", WD_KEY_UINT, AT(limits.reply_bytes), "bytes", 16 * MIB,
      64 * GIB, "268435456", NULL, "kept replies together"},
     {"limits.connections_per_principal", WD_KEY_UINT,

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "server/audit_keeper.h"
 #include "server/control.h"
 #include "server/delays.h"
+#include "server/descriptors.h"
 #include "server/gate_boot.h"
 #include "server/gate_reload.h"
 #include "server/log.h"
@@ -69,15 +69,19 @@ static void pipe_gone(void *arg, uint32_t pipe)
 /* --- start --------------------------------------------------------------------------------- */
 
 /* Many connections need many descriptors: take what the system allows. */
-static void raise_limits(void)
+static wd_status take_descriptors(wd_gate *gate, wd_error *err)
 {
-    struct rlimit files;
+    char text[512];
+    uint64_t limit = wd_files_raise();
 
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
+    gate->files = wd_files_plan(limit);
+    if (wd_files_tell(limit, gate->config->limits.connections_per_principal, text,
+                      sizeof(text)))
+        return WD_OK;
+    if (limit < WD_FILES_LEAST)
+        return wd_fail(err, WD_FAILED_PRECONDITION, "%s", text);
+    wd_log(WD_LOG_WARN, "gate.descriptors", WD_KV("why", text));
+    return WD_OK;
 }
 
 /* run/address appears whole, or not at all. */
@@ -282,6 +286,7 @@ static wd_status live(run *r, wd_error *err)
     if (r->wake < 0 || r->vanished == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory or no descriptor for the gate");
     remove_address(r->gate.config);
+    WD_TRY(take_descriptors(&r->gate, err));
     WD_TRY(wd_gate_boot(&r->gate, &hooks, err));
     WD_TRY(serve(r, err));
     stop(r);
@@ -296,7 +301,7 @@ int wd_gate_run_with(const wd_config *config, int control_fd,
 
     if (r == NULL)
         return WD_GATE_EXIT_REFUSED;
-    raise_limits();
+    (void)signal(SIGPIPE, SIG_IGN);
     r->control = control_fd;
     r->wake = -1;
     r->gate.config = config;

@@ -112,6 +112,8 @@ static wd_status make_tables(wd_gate *gate, const wd_gate_hooks *hooks, wd_error
 {
     gate->registry = wd_registry_new();
     gate->peers = wd_peers_new();
+    if (gate->peers != NULL)
+        wd_peers_set_room(gate->peers, gate->files.connections);
     gate->inflight = wd_inflight_new(told, gate);
     gate->keeper = wd_keeper_new(gate->config->limits.reply_bytes);
     gate->rejects = wd_rejects_new();

@@ -120,6 +120,8 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
         .on_reject = rejected,
         .crowded = crowded,
         .arg = listener,
+        .half_open_all = listener->gate->files.half_open,
+        .half_open_leaving = listener->gate->files.half_open_leaving,
         .request_bytes = config->limits.request_bytes + WD_REQUEST_SLACK_BYTES,
         .frame_bytes = config->limits.frame_bytes + WD_FRAME_SLACK_BYTES,
     };

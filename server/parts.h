@@ -9,6 +9,7 @@
 #include "proto/c/clock.h"
 #include "proto/c/limits.h"
 #include "server/config.h"
+#include "server/descriptors.h"
 #include "server/executor_link.h"
 #include "server/gate.h"
 #include "server/inflight.h"
@@ -46,6 +47,7 @@ typedef struct wd_gate {
     char pool[WD_SPIFFE_SEGMENT_BYTES]; /* of the uri; "": none */
     uint8_t digest_key[WD_SHA256_BYTES];
     int64_t started_ms; /* monotonic */
+    wd_files files;     /* what its descriptors are for */
 
     wd_store *store;
     wd_writer *writer;

@@ -30,6 +30,8 @@ struct wd_peers {
     pthread_mutex_t lock;
     node *peers[BUCKETS];
     wd_principal *principals[BUCKETS];
+    uint64_t room;        /* for connections of all principals */
+    uint64_t connections; /* that they have */
     atomic_size_t n_ids;  /* of all principals */
     int64_t ids_floor_ms; /* of those that come new */
 };
@@ -45,9 +47,18 @@ wd_peers *wd_peers_new(void)
 {
     wd_peers *peers = calloc(1, sizeof(*peers));
 
-    if (peers != NULL)
-        (void)pthread_mutex_init(&peers->lock, NULL);
+    if (peers == NULL)
+        return NULL;
+    (void)pthread_mutex_init(&peers->lock, NULL);
+    peers->room = UINT64_MAX;
     return peers;
+}
+
+void wd_peers_set_room(wd_peers *peers, uint64_t connections)
+{
+    (void)pthread_mutex_lock(&peers->lock);
+    peers->room = connections;
+    (void)pthread_mutex_unlock(&peers->lock);
 }
 
 static void free_principal(wd_principal *principal)
@@ -137,6 +148,35 @@ wd_principal *wd_peers_principal(wd_peers *peers, const char *uri)
     return principal;
 }
 
+/* With the lock held: what descriptors leave a principal. Where each takes all of it,
+ * some stay free for who comes next. */
+static uint64_t share_of_room(const wd_peers *peers)
+{
+    uint64_t left = peers->room - peers->connections;
+    uint64_t quarter = peers->room / WD_SHARES;
+
+    return left < quarter ? left : quarter;
+}
+
+static wd_status check_share(const wd_peers *peers, const wd_principal *principal,
+                             uint64_t max_connections, wd_error *err)
+{
+    uint64_t share = share_of_room(peers);
+
+    if (principal->connections >= max_connections)
+        return wd_refuse(err, WD_REASON_QUOTA,
+                         "limits.connections_per_principal is %llu and %s has as many",
+                         (unsigned long long)max_connections, principal->uri);
+    if (principal->connections >= share)
+        return wd_refuse(err, WD_REASON_QUOTA,
+                         "of %llu connections that the limit on open files "
+                         "(LimitNOFILE) leaves a principal may have a quarter, and no "
+                         "more than are free, now %llu: %s has %llu",
+                         (unsigned long long)peers->room, (unsigned long long)share,
+                         principal->uri, (unsigned long long)principal->connections);
+    return WD_OK;
+}
+
 /* With the lock held. */
 static wd_status enter(wd_peers *peers, node *fresh, uint64_t max_connections,
                        wd_error *err)
@@ -147,11 +187,9 @@ static wd_status enter(wd_peers *peers, node *fresh, uint64_t max_connections,
     if (peer->principal == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for the principal %s",
                        peer->identity.uri);
-    if (peer->principal->connections >= max_connections)
-        return wd_refuse(err, WD_REASON_QUOTA,
-                         "limits.connections_per_principal is %llu and %s has as many",
-                         (unsigned long long)max_connections, peer->identity.uri);
+    WD_TRY(check_share(peers, peer->principal, max_connections, err));
     peer->principal->connections++;
+    peers->connections++;
     node **bucket = &peers->peers[peer->pipe & (BUCKETS - 1)];
     fresh->next = *bucket;
     *bucket = fresh;
@@ -212,6 +250,7 @@ void wd_peers_remove(wd_peers *peers, uint32_t pipe)
         node *found = *place;
         *place = found->next;
         found->peer.principal->connections--;
+        peers->connections--;
         if (let_go(found))
             dead = found;
     }

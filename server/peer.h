@@ -45,8 +45,12 @@ WD_DEFINE_AUTO(wd_peers, wd_peers_free)
  * wall clock's milliseconds up to which the trail was not read back. */
 void wd_peers_set_floor(wd_peers *peers, int64_t floor_ms);
 
-/* A new connection. Takes a reference of its own on peer->account.
- * Errors: RESOURCE_EXHAUSTED QUOTA: the principal has `max_connections` already
+/* How many connections all principals may have together: without it, any number. */
+void wd_peers_set_room(wd_peers *peers, uint64_t connections);
+
+/* A new connection. A principal may have `max_connections`, and of the room a quarter,
+ * and no more than are free beside them. Takes a reference of its own on peer->account.
+ * Errors: RESOURCE_EXHAUSTED QUOTA: the principal has as many already
  *         INTERNAL           no memory */
 WD_MUST_USE wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer,
                                    uint64_t max_connections, wd_error *err);

@@ -2,6 +2,7 @@
  * decoded here, and the service says what will go on record. */
 #include "server/policy.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "proto/c/sha256.h"
@@ -10,7 +11,8 @@
 #include "server/stages.h"
 #include "store/scope.h"
 
-#define UNWRAP "/warded.v1.Token/Unwrap"
+#define UNWRAP          "/warded.v1.Token/Unwrap"
+#define RETRY_MEMORY_MS 500
 
 static bool allowed(const wd_method *method, const wd_token *token)
 {
@@ -66,6 +68,44 @@ static void make_digest(wd_call *call)
                    (wd_span){inner, sizeof(inner)}, call->digest);
 }
 
+/* --- what the call's own memory costs ------------------------------------------------ */
+
+static bool charge_peer(void *arg, size_t bytes)
+{
+    wd_call *call = arg;
+
+    call->refused = wd_tls_account_grow(call->peer->account, bytes);
+    return call->refused == WD_TLS_CHARGED;
+}
+
+static void release_peer(void *arg, size_t bytes)
+{
+    const wd_call *call = arg;
+
+    wd_tls_account_release(call->peer->account, bytes);
+}
+
+static wd_step refuse_memory(const wd_call *call, wd_error *err)
+{
+    uint64_t most = call->gate->config->limits.request_bytes;
+
+    if (call->refused == WD_TLS_OVER_SHARE)
+        (void)wd_refuse(err, WD_REASON_QUOTA,
+                        "requests in memory and what they are decoded into may take a "
+                        "quarter of limits.request_bytes (%" PRIu64 ") for one "
+                        "principal: this request of %zu bytes takes more beside what "
+                        "%s has; send again when others have ended, or send less",
+                        most, call->frame.size, call->peer->identity.uri);
+    else
+        (void)wd_refuse(err, WD_REASON_CAPACITY,
+                        "requests in memory and what they are decoded into take all of "
+                        "limits.request_bytes (%" PRIu64 "): there is no room to "
+                        "decode this one of %zu bytes; send again a little later",
+                        most, call->frame.size);
+    err->retry_after_ms = RETRY_MEMORY_MS;
+    return WD_FAILED;
+}
+
 static wd_status decode(wd_call *call, wd_error *err)
 {
     const wd_span payload = call->request->payload;
@@ -75,6 +115,8 @@ static wd_status decode(wd_call *call, wd_error *err)
     call->budget = wd_budget_new(payload.size);
     if (call->budget == NULL)
         return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
+    const wd_budget_purse peer = {charge_peer, release_peer, call};
+    wd_budget_charge_to(call->budget, &peer);
     if (method->request == NULL)
         return WD_OK; /* CANCEL has no payload */
     if (method->record != WD_RECORD_ITEM)
@@ -143,6 +185,24 @@ static wd_step keep_requests(wd_call *call, wd_error *err)
     return WD_NEXT;
 }
 
+/* The payload, decoded, and what will go on record. */
+static wd_step plan(wd_call *call, wd_error *err)
+{
+    const wd_route *route = call->route;
+
+    if (decode(call, err) != WD_OK)
+        return WD_FAILED;
+    wd_step step =
+        route->plan != NULL ? route->plan(call, err) : wd_call_plan_one(call, err);
+    if (step != WD_NEXT)
+        return step;
+    if (call->faults != NULL) { /* the planner does not know of them */
+        (void)wd_refuse(err, call->faults->reason, "%s", call->faults->message);
+        return WD_FAILED;
+    }
+    return keep_requests(call, err);
+}
+
 wd_step wd_policy_check(wd_call *call, wd_error *err)
 {
     const wd_route *route = call->route;
@@ -160,15 +220,8 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
         return WD_FAILED;
     if (route->method->audited)
         make_digest(call);
-    if (decode(call, err) != WD_OK)
-        return WD_FAILED;
-    wd_step step =
-        route->plan != NULL ? route->plan(call, err) : wd_call_plan_one(call, err);
-    if (step != WD_NEXT)
-        return step;
-    if (call->faults != NULL) { /* the planner does not know of them */
-        (void)wd_refuse(err, call->faults->reason, "%s", call->faults->message);
-        return WD_FAILED;
-    }
-    return keep_requests(call, err);
+    wd_step step = plan(call, err);
+    return step == WD_FAILED && call->refused != WD_TLS_CHARGED
+               ? refuse_memory(call, err)
+               : step;
 }

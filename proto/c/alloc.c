@@ -42,8 +42,10 @@ struct wd_budget {
     ProtobufCAllocator allocator;
     size_t limit;
     size_t used;
+    size_t held; /* charged to the purse */
     bool spent;
-    chunk *chunks; /* the newest first; only that one is filled further */
+    wd_budget_purse purse; /* zeroed: none */
+    chunk *chunks;         /* the newest first; only that one is filled further */
 };
 
 static void *allocate(void *data, size_t size)
@@ -72,6 +74,22 @@ wd_budget *wd_budget_new(size_t input_bytes)
     return budget;
 }
 
+void wd_budget_charge_to(wd_budget *budget, const wd_budget_purse *purse)
+{
+    WD_ASSERT(budget->chunks == NULL);
+    budget->purse = *purse;
+}
+
+static bool charge(wd_budget *budget, size_t bytes)
+{
+    if (budget->purse.charge == NULL)
+        return true;
+    if (!budget->purse.charge(budget->purse.arg, bytes))
+        return false;
+    budget->held += bytes;
+    return true;
+}
+
 void wd_budget_free(wd_budget *budget)
 {
     if (budget == NULL)
@@ -82,6 +100,8 @@ void wd_budget_free(wd_budget *budget)
         free(at);
         at = next;
     }
+    if (budget->held > 0)
+        budget->purse.release(budget->purse.arg, budget->held);
     free(budget);
 }
 
@@ -94,7 +114,7 @@ static bool add_chunk(wd_budget *budget, size_t needed)
 {
     size_t size = needed > CHUNK_BYTES ? needed : CHUNK_BYTES;
     size_t total = 0;
-    if (__builtin_add_overflow(sizeof(chunk), size, &total))
+    if (__builtin_add_overflow(sizeof(chunk), size, &total) || !charge(budget, total))
         return false;
     chunk *made = calloc(1, total);
     if (made == NULL)

@@ -5,6 +5,9 @@
  * would pass the budget answers NULL, which protobuf-c honours. Everything decoded
  * under a budget lives until wd_budget_free: never call ..._free_unpacked on it.
  *
+ * What it hands out is less than what it takes: it takes chunks, and rounds up. A purse
+ * is charged for what it takes.
+ *
  * Threads: one owner at a time.  Owns: all memory it handed out.
  * Source:  docs/protocol.md, "limits": 1 MiB + 8 x the input. */
 #ifndef WD_ALLOC_H
@@ -24,6 +27,17 @@ typedef struct wd_budget wd_budget;
  * at first: an idle budget costs a few hundred bytes. */
 WD_MUST_USE wd_budget *wd_budget_new(size_t input_bytes);
 
+/* Who is asked before a budget takes memory, and told when it gives all of it back. */
+typedef struct wd_budget_purse {
+    bool (*charge)(void *arg, size_t bytes); /* false: no more */
+    void (*release)(void *arg, size_t bytes);
+    void *arg; /* outlives the budget */
+} wd_budget_purse;
+
+/* From now on what the budget takes, all that it keeps with it, is charged there first.
+ * Once, before anything was taken. */
+void wd_budget_charge_to(wd_budget *budget, const wd_budget_purse *purse);
+
 /* Frees everything that was allocated under it. Accepts NULL. */
 void wd_budget_free(wd_budget *budget);
 WD_DEFINE_AUTO(wd_budget, wd_budget_free)
@@ -31,7 +45,8 @@ WD_DEFINE_AUTO(wd_budget, wd_budget_free)
 /* For protobuf_c_message_unpack; lives as long as the budget. */
 ProtobufCAllocator *wd_budget_allocator(wd_budget *budget);
 
-/* `size` bytes, aligned for any type, not zeroed. NULL: the budget or memory is spent. */
+/* `size` bytes, aligned for any type, not zeroed. NULL: the budget, its purse or memory
+ * is spent. */
 WD_MUST_USE void *wd_budget_take(wd_budget *budget, size_t size);
 
 /* A copy of `size` bytes and a NUL. NULL as above. */

@@ -329,6 +329,18 @@ void wd_tls_account_take(wd_tls_account *account, uint64_t bytes)
     unlock(account->ledger);
 }
 
+wd_tls_charge wd_tls_account_grow(wd_tls_account *account, uint64_t bytes)
+{
+    if (account == NULL)
+        return WD_TLS_CHARGED;
+    lock(account->ledger);
+    wd_tls_charge answer = charge(account, REQUESTS, bytes);
+    if (answer == WD_TLS_CHARGED)
+        account->held[REQUESTS] -= bytes; /* the caller's, be the connection gone */
+    unlock(account->ledger);
+    return answer;
+}
+
 void wd_tls_account_release(wd_tls_account *account, uint64_t bytes)
 {
     if (account == NULL)

@@ -85,7 +85,11 @@ bool wd_tls_account_is_cut(const wd_tls_account *account);
 /* A message with a body of `bytes` is the caller's now, be its connection gone or not. */
 void wd_tls_account_take(wd_tls_account *account, uint64_t bytes);
 
-/* And is freed. Once for each take. */
+/* What was made of such a message takes `bytes` more, the caller's as well. All or
+ * nothing. */
+WD_MUST_USE wd_tls_charge wd_tls_account_grow(wd_tls_account *account, uint64_t bytes);
+
+/* And is freed. Once for each take and each growth, or for some together. */
 void wd_tls_account_release(wd_tls_account *account, uint64_t bytes);
 
 /* A reply with a body of `bytes` is about to be sent. All or nothing. */

@@ -88,6 +88,8 @@ static wd_tls_binding *new_binding(const wd_tls_options *options)
         b->options.half_open_per_address = WD_HALF_OPEN_HOST;
     if (b->options.half_open_all == 0)
         b->options.half_open_all = WD_HALF_OPEN_ALL;
+    if (b->options.half_open_leaving == 0)
+        b->options.half_open_leaving = WD_HALF_OPEN_LEAVING;
     (void)pthread_mutex_init(&b->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -260,7 +262,8 @@ static void unlist(wd_tls_binding *b, nng_tls_engine_conn *c)
  * faster than they go. A thread of NNG's waits here, so not for long. */
 static void wait_for_room(wd_tls_binding *b)
 {
-    const uint64_t most = (uint64_t)b->options.half_open_all + WD_HALF_OPEN_LEAVING;
+    const uint64_t most =
+        (uint64_t)b->options.half_open_all + b->options.half_open_leaving;
     struct timespec until;
 
     if (b->n_half_open < most)

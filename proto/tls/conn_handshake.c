@@ -91,8 +91,22 @@ int wd_conn_again(nng_tls_engine_conn *c)
     return wd_conn_fail(c, WD_TLS_DISCONNECTED, 0, "the connection has ended");
 }
 
+/* The lower seven bits tell what went wrong below, where something did. */
+static bool is_out_of_memory(int code)
+{
+    const int below = -(-code & 0x7F);
+
+    return code == MBEDTLS_ERR_SSL_ALLOC_FAILED ||
+           code == MBEDTLS_ERR_X509_ALLOC_FAILED ||
+           code == MBEDTLS_ERR_PK_ALLOC_FAILED ||
+           below == MBEDTLS_ERR_ASN1_ALLOC_FAILED ||
+           below == MBEDTLS_ERR_MPI_ALLOC_FAILED;
+}
+
 static wd_tls_cause cause_of(int code)
 {
+    if (is_out_of_memory(code))
+        return WD_TLS_RESOURCES;
     switch (code) {
     case MBEDTLS_ERR_SSL_CONN_EOF:
     case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
@@ -101,8 +115,6 @@ static wd_tls_cause cause_of(int code)
         return WD_TLS_DISCONNECTED;
     case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
         return WD_TLS_PEER_ALERT;
-    case MBEDTLS_ERR_SSL_ALLOC_FAILED:
-        return WD_TLS_RESOURCES;
     case MBEDTLS_ERR_SSL_BAD_CERTIFICATE:
         return WD_TLS_UNREADABLE;
     default: /* X.509 parsing has a block of numbers of its own, above -0x2000 */
@@ -180,7 +192,7 @@ static wd_tls_cause judge_origin(nng_tls_engine_conn *c, wd_error *err)
     peer = to_address(&theirs);
     own = to_address(&ours);
     if (wd_peer_find(&peer.any, &own.any, &origin, &uid, err) != WD_OK)
-        return WD_TLS_NO_OWNER;
+        return WD_TLS_RESOURCES; /* a descriptor, memory, an answer: not the peer's */
     if (origin == WD_PEER_REMOTE)
         return WD_TLS_NONE;
     (void)wd_fail(err, WD_UNAUTHENTICATED,

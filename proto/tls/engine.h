@@ -57,6 +57,7 @@ typedef struct wd_tls_options {
     int64_t frame_ms;     /* 0: 10,000; 64 KiB, or the rest of it, of a message */
     uint32_t half_open_per_address; /* 0: 1,024; see half_open.h */
     uint32_t half_open_all;         /* 0: 2,048; about 95 KiB each */
+    uint32_t half_open_leaving;     /* 0: 256; so many more, about to go */
     uint64_t request_bytes; /* of all messages that REP receives; 0: no budget */
     uint64_t frame_bytes;   /* longer ones are left to NNG (RECVMAXSZ); 0: none is */
     uint32_t uid_base, uid_count; /* sandbox uids, refused; uid_count 0: no check */

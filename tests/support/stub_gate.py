@@ -13,6 +13,7 @@ import re
 import select
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -45,10 +46,13 @@ class StubGate:
         grace_ms: int = 0,
         silence_s: int = 0,
         ready_s: float = READY_S,
+        wrap: Sequence[str] = (),
     ) -> None:
-        """`ready_s`: how long a start may take; it reads the trail."""
+        """`ready_s`: how long a start may take; it reads the trail. `wrap`: a program
+        and its arguments that execs the rest of the line."""
         self.home = home
         self._ready_s = ready_s
+        self._wrap = wrap
         self.pid = 0
         self.ended = ""
         self._limits = (str(grace_ms), str(silence_s))
@@ -77,7 +81,7 @@ class StubGate:
         """Start it, wait until it listens, tell the profiles where."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [program("test_gate"), self.home.path, *self._limits],
+                [*self._wrap, program("test_gate"), self.home.path, *self._limits],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

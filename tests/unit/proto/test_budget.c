@@ -98,6 +98,77 @@ static void text_gets_its_nul(void **state)
     wd_budget_free(NULL);
 }
 
+/* --- a purse ------------------------------------------------------------------------- */
+
+typedef struct purse {
+    size_t most, charged, refused;
+} purse;
+
+static bool charge(void *arg, size_t bytes)
+{
+    purse *p = arg;
+    if (bytes > p->most - p->charged) {
+        p->refused++;
+        return false;
+    }
+    p->charged += bytes;
+    return true;
+}
+
+static void release(void *arg, size_t bytes)
+{
+    purse *p = arg;
+    p->charged -= bytes;
+}
+
+static wd_budget *charged_budget(purse *p)
+{
+    wd_budget *budget = wd_budget_new(0);
+    assert_non_null(budget);
+    wd_budget_charge_to(budget, &(wd_budget_purse){charge, release, p});
+    return budget;
+}
+
+/* What a budget takes for one piece of `size` bytes. */
+static size_t price(size_t size)
+{
+    purse p = {.most = SIZE_MAX};
+    WD_AUTO(wd_budget) *budget = charged_budget(&p);
+    assert_non_null(wd_budget_take(budget, size));
+    return p.charged;
+}
+
+static void a_purse_is_charged_for_all_that_is_kept(void **state)
+{
+    (void)state;
+    purse p = {.most = SIZE_MAX};
+    WD_AUTO(wd_budget) *budget = charged_budget(&p);
+    assert_int_equal(p.charged, 0);
+    for (size_t i = 0; i < 10000; i++)
+        assert_non_null(wd_budget_take(budget, 1));
+    assert_true(p.charged >= 10000 * alignof(max_align_t)); /* each is rounded up */
+    wd_budget_free(WD_STEAL(budget));
+    assert_int_equal(p.charged, 0);
+}
+
+static void a_purse_refuses_to_the_byte(void **state)
+{
+    (void)state;
+    const size_t n = price(100000);
+    static const struct {
+        int more;
+        bool given;
+    } cases[] = {{-1, false}, {0, true}, {1, true}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        purse p = {.most = n + (size_t)cases[i].more};
+        WD_AUTO(wd_budget) *budget = charged_budget(&p);
+        assert_int_equal(wd_budget_take(budget, 100000) != NULL, cases[i].given);
+        assert_int_equal(wd_budget_spent(budget), !cases[i].given);
+        assert_int_equal(p.charged, cases[i].given ? n : 0);
+        assert_int_equal(p.refused, !cases[i].given);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +179,8 @@ int main(void)
         cmocka_unit_test(what_is_given_back_stays_counted),
         cmocka_unit_test(every_piece_is_aligned_and_its_own),
         cmocka_unit_test(text_gets_its_nul),
+        cmocka_unit_test(a_purse_is_charged_for_all_that_is_kept),
+        cmocka_unit_test(a_purse_refuses_to_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

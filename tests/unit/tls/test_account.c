@@ -245,6 +245,35 @@ static void a_connection_is_cut_off_once(void **state)
     assert_false(wd_tls_account_is_cut(NULL));
 }
 
+/* Growth is the owner's, whatever becomes of the connection, and within the share. */
+static void what_a_message_grows_to_is_charged_to_the_byte(void **state)
+{
+    static const struct {
+        uint64_t grows;
+        wd_tls_charge answer;
+    } cases[] = {{SHARE - 11, WD_TLS_CHARGED},
+                 {SHARE - 10, WD_TLS_CHARGED},
+                 {SHARE - 9, WD_TLS_OVER_SHARE}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(BUDGET);
+        WD_AUTO(wd_tls_account) *owner = NULL;
+        wd_tls_account *account = wd_tls_account_open(ledger, "a");
+        uint64_t grown = cases[i].answer == WD_TLS_CHARGED ? cases[i].grows : 0;
+        owner = wd_tls_account_ref(account);
+        assert_int_equal(wd_tls_account_charge(account, 10), WD_TLS_CHARGED);
+        wd_tls_account_take(account, 10);
+        assert_int_equal(wd_tls_account_grow(owner, cases[i].grows), cases[i].answer);
+        wd_tls_account_close(account);
+        assert_int_equal(wd_tls_ledger_used(ledger), 10 + grown);
+        assert_int_equal(wd_tls_account_grow(owner, 0), WD_TLS_CHARGED);
+        wd_tls_account_release(owner, 10 + grown);
+        assert_int_equal(wd_tls_ledger_used(ledger), 0);
+    }
+    assert_int_equal(wd_tls_account_grow(NULL, UINT64_MAX), WD_TLS_CHARGED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +282,7 @@ int main(void)
         cmocka_unit_test(the_budget_holds_to_the_byte),
         cmocka_unit_test(what_was_taken_outlives_its_connection),
         cmocka_unit_test(what_is_taken_late_is_charged_again),
+        cmocka_unit_test(what_a_message_grows_to_is_charged_to_the_byte),
         cmocka_unit_test(a_reply_is_charged_until_its_connection_has_taken_it),
         cmocka_unit_test(replies_fill_their_budget_and_leave_that_of_requests),
         cmocka_unit_test(a_reply_that_is_not_charged_gives_nothing_back),

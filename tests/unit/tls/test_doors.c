@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "gate_fixture.h"
+#include "proto/tls/peer_uid.h"
 #include "raw_peer.h"
 
 /* What the gate said about a peer and what the peer heard. */
@@ -246,6 +247,49 @@ static void claim_10_uids_beside_the_slots_pass(void **state)
     }
 }
 
+static bool no_descriptor; /* wd_peer_find finds none for its question */
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker's */
+wd_status __real_wd_peer_find(const struct sockaddr *peer, const struct sockaddr *own,
+                              wd_peer_origin *ret, uint32_t *ret_uid, wd_error *err);
+wd_status __wrap_wd_peer_find(const struct sockaddr *peer, const struct sockaddr *own,
+                              wd_peer_origin *ret, uint32_t *ret_uid, wd_error *err);
+
+wd_status __wrap_wd_peer_find(const struct sockaddr *peer, const struct sockaddr *own,
+                              wd_peer_origin *ret, uint32_t *ret_uid, wd_error *err)
+{
+    if (no_descriptor)
+        return wd_fail(err, WD_UNAVAILABLE, "Too many open files");
+    return __real_wd_peer_find(peer, own, ret, ret_uid, err);
+}
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
+
+/* It is let in no more than others, but hears nothing ill of its certificate. */
+static void claim_03_who_cannot_be_judged_for_want_of_descriptors(void **state)
+{
+    wd_pem_pair pair;
+    gate_fixture g;
+    wd_tls_reject reject;
+    raw_peer peer;
+    uint8_t byte;
+
+    (void)state;
+    gate_start(&g, (wd_tls_options){.uid_base = geteuid() + 1, .uid_count = 8}, NULL);
+    good_issue(g.ca, TEST_CLIENT, &pair);
+    no_descriptor = true;
+    (void)raw_connect(&peer, g.port, &pair);
+    assert_true(raw_read(&peer, &byte, 1, 5000) <= 0);
+    reject = log_wait_reject(&g.log, 1);
+    no_descriptor = false;
+    assert_string_equal(wd_tls_cause_name(reject.cause), "resources");
+    assert_int_equal(reject.alert, 0);
+    assert_string_equal(reject.detail, "Too many open files");
+    expect_no_byte_read(&g);
+    raw_close(&peer);
+    wd_pem_pair_done(&pair);
+    gate_stop(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +302,7 @@ int main(void)
         cmocka_unit_test(the_owner_may_refuse_too),
         cmocka_unit_test(claim_10_sandboxed_code_is_refused_with_good_credentials),
         cmocka_unit_test(claim_10_uids_beside_the_slots_pass),
+        cmocka_unit_test(claim_03_who_cannot_be_judged_for_want_of_descriptors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
