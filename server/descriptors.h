@@ -4,8 +4,8 @@
  *
  * The handshakes have theirs apart, so that whoever is let in already takes none from
  * those who come. Of the connections a principal may have a quarter, and never more than
- * are free (server/peer.h): where n principals take all they can, one part in n + 1 is
- * left.
+ * are free beside them (server/peer.h): where n principals take all they can at once, one
+ * part in n + 1 is left; one after the other, each leaves half to those who come next.
  *
  * Threads: any.  Owns: nothing. */
 #ifndef WD_SERVER_DESCRIPTORS_H

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -24,7 +25,7 @@ LOOK_S = 0.05
 # Beside the requests: calls, connections, what malloc keeps, and what AddressSanitizer
 # does of freed memory, here.
 QUARANTINE_MIB = 8
-BESIDE = 64 * MIB
+BESIDE = 96 * MIB
 
 HELD = Item(trajectory_id="t", action="hold", tool="python_code")
 
@@ -93,7 +94,7 @@ class Greedy:
 
 @pytest.mark.parametrize(
     ("payload", "each"),
-    [(unknown_fields(), 40), (empty_items(), 60)],
+    [(unknown_fields(), 40), (empty_items(), 100)],
     ids=["unknown fields", "empty items"],
 )
 def test_claim_03_held_requests_are_decoded_within_the_budget(
@@ -119,6 +120,10 @@ def test_claim_03_held_requests_are_decoded_within_the_budget(
         greedy.close()
     gate.wait_for(running=0)
     again = Greedy(gate, GREEDY[0])  # all is given back
-    assert again.ask(payload) == "held"
+    until = time.monotonic() + strangers.PATIENCE_S
+    for _ in range(said["held"] // len(GREEDY)):
+        while (got := again.ask(payload)) == "QUOTA":
+            assert time.monotonic() < until
+        assert got == "held"
     gate.do("finish")
     again.close()

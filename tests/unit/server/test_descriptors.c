@@ -125,7 +125,7 @@ static void the_settings_bound_holds_to_the_connection(void **state)
     assert_non_null(strstr(err.msg, "limits.connections_per_principal is 7"));
 }
 
-/* However many take all they can, one part in n + 1 is free for who comes next. */
+/* However many take all they can, turn by turn, one part in n + 1 is left. */
 static void some_room_is_left_whoever_takes_it(void **state)
 {
     (void)state;
