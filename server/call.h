@@ -74,9 +74,8 @@ typedef struct wd_call {
     wd_token *token; /* owned count */
 
     /* set by policy */
-    wd_budget *budget;         /* owned: the memory of all below; charged to the peer */
-    wd_tls_charge refused;     /* why it got no more of it */
-    ProtobufCMessage *message; /* the method's request, decoded */
+    wd_budget *budget;               /* owned: the memory of all below; its peer's */
+    ProtobufCMessage *message;       /* the method's request, decoded */
     const wd_text_fault *faults;     /* of its items; the planner takes them */
     uint8_t digest[WD_SHA256_BYTES]; /* HMAC of method and payload; of audited calls */
     wd_pair *pairs;                  /* what goes on record */

@@ -70,26 +70,21 @@ static void make_digest(wd_call *call)
 
 /* --- what the call's own memory costs ------------------------------------------------ */
 
-static bool charge_peer(void *arg, size_t bytes)
+static int charge_account(void *arg, size_t bytes)
 {
-    wd_call *call = arg;
-
-    call->refused = wd_tls_account_grow(call->peer->account, bytes);
-    return call->refused == WD_TLS_CHARGED;
+    return (int)wd_tls_account_grow(arg, bytes);
 }
 
-static void release_peer(void *arg, size_t bytes)
+static void release_account(void *arg, size_t bytes)
 {
-    const wd_call *call = arg;
-
-    wd_tls_account_release(call->peer->account, bytes);
+    wd_tls_account_release(arg, bytes);
 }
 
 static wd_step refuse_memory(const wd_call *call, wd_error *err)
 {
     uint64_t most = call->gate->config->limits.request_bytes;
 
-    if (call->refused == WD_TLS_OVER_SHARE)
+    if (wd_budget_refused(call->budget) == (int)WD_TLS_OVER_SHARE)
         (void)wd_refuse(err, WD_REASON_QUOTA,
                         "requests in memory and what they are decoded into may take a "
                         "quarter of limits.request_bytes (%" PRIu64 ") for one "
@@ -115,7 +110,7 @@ static wd_status decode(wd_call *call, wd_error *err)
     call->budget = wd_budget_new(payload.size);
     if (call->budget == NULL)
         return wd_refuse(err, WD_REASON_CAPACITY, "the gate is out of memory");
-    const wd_budget_purse peer = {charge_peer, release_peer, call};
+    const wd_budget_purse peer = {charge_account, release_account, call->peer->account};
     wd_budget_charge_to(call->budget, &peer);
     if (method->request == NULL)
         return WD_OK; /* CANCEL has no payload */
@@ -221,7 +216,8 @@ wd_step wd_policy_check(wd_call *call, wd_error *err)
     if (route->method->audited)
         make_digest(call);
     wd_step step = plan(call, err);
-    return step == WD_FAILED && call->refused != WD_TLS_CHARGED
-               ? refuse_memory(call, err)
-               : step;
+    if (step == WD_FAILED && call->budget != NULL &&
+        wd_budget_refused(call->budget) != 0)
+        return refuse_memory(call, err);
+    return step;
 }

@@ -44,6 +44,7 @@ struct wd_budget {
     size_t used;
     size_t held; /* charged to the purse */
     bool spent;
+    int refused;           /* by the purse, and why; 0: not */
     wd_budget_purse purse; /* zeroed: none */
     chunk *chunks;         /* the newest first; only that one is filled further */
 };
@@ -84,10 +85,12 @@ static bool charge(wd_budget *budget, size_t bytes)
 {
     if (budget->purse.charge == NULL)
         return true;
-    if (!budget->purse.charge(budget->purse.arg, bytes))
-        return false;
-    budget->held += bytes;
-    return true;
+    int no = budget->purse.charge(budget->purse.arg, bytes);
+    if (no != 0)
+        budget->refused = no;
+    else
+        budget->held += bytes;
+    return no == 0;
 }
 
 void wd_budget_free(wd_budget *budget)
@@ -180,4 +183,9 @@ size_t wd_budget_used(const wd_budget *budget)
 bool wd_budget_spent(const wd_budget *budget)
 {
     return budget->spent;
+}
+
+int wd_budget_refused(const wd_budget *budget)
+{
+    return budget->refused;
 }

@@ -29,7 +29,7 @@ WD_MUST_USE wd_budget *wd_budget_new(size_t input_bytes);
 
 /* Who is asked before a budget takes memory, and told when it gives all of it back. */
 typedef struct wd_budget_purse {
-    bool (*charge)(void *arg, size_t bytes); /* false: no more */
+    int (*charge)(void *arg, size_t bytes); /* 0; or no, and why, in its own numbers */
     void (*release)(void *arg, size_t bytes);
     void *arg; /* outlives the budget */
 } wd_budget_purse;
@@ -54,6 +54,9 @@ WD_MUST_USE char *wd_budget_text(wd_budget *budget, const void *text, size_t siz
 
 size_t wd_budget_limit(const wd_budget *budget); /* bytes in all */
 size_t wd_budget_used(const wd_budget *budget);  /* bytes handed out */
+
+/* What the purse said when it refused; 0: it has not. */
+int wd_budget_refused(const wd_budget *budget);
 
 /* Whether an allocation was refused: how to tell "too large" from "malformed". */
 bool wd_budget_spent(const wd_budget *budget);

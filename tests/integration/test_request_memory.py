@@ -1,4 +1,4 @@
-"""What requests are decoded into is within limits.request_bytes, while they are held."""
+"""What requests are decoded into stays in limits.request_bytes while they are held."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ HELD = Item(trajectory_id="t", action="hold", tool="python_code")
 
 
 def unknown_fields() -> bytes:
-    """A held item of 96 KiB in fields of 8 bytes, of a number that nobody knows."""
+    """A held item of 96 KiB in fields of 8 bytes, of no number known."""
     item = HELD.SerializeToString()
     item += b"\xa2\x38\x05xxxxx" * (12 * 1024)
     size = len(item)
-    return b"\x0a" + bytes((size & 127 | 128, size >> 7 & 127 | 128, size >> 14)) + item
+    varint = bytes((size & 127 | 128, size >> 7 & 127 | 128, size >> 14))
+    return b"\x0a" + varint + bytes(item)
 
 
 def empty_items() -> bytes:
