@@ -160,6 +160,23 @@ def test_plugin_takes_a_scope_of_good_form(scope: str, tmp_path: Path) -> None:
     assert f'.scope = "{scope}"' in run.read("acme/shop/v1/shop.wd.c")
 
 
+def test_a_grant_is_a_scope_of_good_form_beside_another(tmp_path: Path) -> None:
+    rule = 'scope: "shop:buy" grant: "cart:{text}"'
+    run = protoc(tmp_path / "good", service(UNARY, rule), options="lang=c")
+    assert run.errors == ""
+    assert '.grant = "cart:{text}"' in run.read("acme/shop/v1/shop.wd.c")
+    for number, (bad, words) in enumerate(
+        {
+            'grant: "cart:one"': "beside no scope",
+            'scope: "shop:buy" grant: "cart"': "is not of the form area:object",
+            'scope: "shop:buy" grant: "cart:{no}"': "names no field",
+        }.items()
+    ):
+        run = protoc(tmp_path / f"{number}", service(UNARY, bad))
+        assert run.code != 0
+        assert words in run.errors
+
+
 SAY = "rpc Say(Req) returns (Rep) { option (warded.v1.rule) = {}; }"
 ONE_NAME_FOR_TWO = {
     "service_structure": (

@@ -17,6 +17,7 @@ from warded.v1 import (
 
 from tests.conftest import NewHome
 from tests.support.calls import WHO, reason
+from tests.support.ctl import Ctl
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
@@ -143,6 +144,15 @@ def test_claim_03_scopes_that_open_nothing_here_are_told(
         said = told(boss, made.info.id)
         assert len(said) == bool(idle)
         assert all(" ".join(idle) in words for words in said)
+
+
+def test_claim_03_tokctl_warns_of_scopes_that_open_nothing(home: Home) -> None:
+    with StubGate(home):
+        ctl = Ctl(home.path / "profile/boss")
+        made = ctl("issue", "x", "--scope", "session:one", "--scope", "token:issue")
+        assert "issue: scope session:one opens nothing at this gate" in made.stderr
+        assert "token:issue" not in made.stderr
+        assert "opens" not in ctl("issue", "y", "--scope", "token:issue").stderr
 
 
 def test_of_a_token_for_other_gates_nothing_is_said_to_be_idle(home: Home) -> None:
