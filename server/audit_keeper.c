@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "proto/tls/sign.h"
+#include "server/checkpoint_check.h"
 #include "server/repeats.h"
 #include "store/archive.h"
 
@@ -18,6 +19,7 @@ struct wd_audit_keeper {
     wd_tls_credentials *credentials; /* a count */
     char key_id[WD_KEY_ID_BYTES];
     char *certificate;          /* owned */
+    char *ca;                   /* so too */
     wd_repeats bad_checkpoints; /* the checkpointer's thread's */
     wd_repeats bad_passes;      /* the archive's */
     wd_repeats bad_prunes;      /* so too */
@@ -118,6 +120,7 @@ wd_status wd_audit_keeper_start(wd_gate *gate, wd_tls_credentials *credentials,
     keeper->credentials = wd_tls_credentials_ref(credentials);
     wd_tls_key_id(credentials, keeper->key_id);
     WD_TRY(wd_tls_certificate_pem(credentials, &keeper->certificate, err));
+    WD_TRY(wd_tls_ca_pem(credentials, &keeper->ca, err));
     WD_TRY(start_checkpointer(keeper, gate, err));
     WD_TRY(open_pruner(keeper, gate, err));
     return start_archive(keeper, gate, err);
@@ -139,7 +142,16 @@ void wd_audit_keeper_stop(wd_audit_keeper *keeper)
     wd_checkpointer_stop(keeper->checkpointer);
     wd_tls_credentials_free(keeper->credentials);
     free(keeper->certificate);
+    free(keeper->ca);
     free(keeper);
+}
+
+void wd_audit_keeper_set_retention(wd_audit_keeper *keeper, const wd_config *config)
+{
+    const wd_prune_due due = {.age_ms = (int64_t)config->audit.retention.age_ms,
+                              .bytes = config->audit.retention.bytes};
+
+    wd_pruner_set_due(keeper->pruner, &due);
 }
 
 wd_pruner *wd_audit_keeper_pruner(wd_audit_keeper *keeper)
@@ -152,28 +164,7 @@ wd_checkpointer *wd_audit_keeper_checkpointer(wd_audit_keeper *keeper)
     return keeper->checkpointer;
 }
 
-/* --- checking ------------------------------------------------------------------------------- */
-
-static wd_status check(void *arg, const wd_checkpoint *checkpoint, wd_span text,
-                       const char *certificate, wd_error *err)
+wd_checker wd_audit_keeper_checker(const wd_audit_keeper *keeper)
 {
-    const wd_tls_signed what = {
-        .text = text,
-        .signature = {checkpoint->signature, checkpoint->signature_size},
-        .key_id = checkpoint->key_id,
-        .uri = checkpoint->gate,
-    };
-
-    (void)arg;
-    if (certificate == NULL)
-        return wd_fail(err, WD_DATA_LOSS, "key %s has never signed here",
-                       checkpoint->key_id);
-    return wd_tls_signed_check(certificate, NULL, &what, err);
-}
-
-const wd_checker *wd_audit_keeper_checker(void)
-{
-    static const wd_checker checker = {check, NULL};
-
-    return &checker;
+    return wd_checkpoint_checker(keeper->ca);
 }

@@ -26,13 +26,17 @@ void wd_audit_keeper_stop(wd_audit_keeper *keeper);
 /* What takes long of it (sealing, exports) ends soon, also when somebody waits for it. */
 void wd_audit_keeper_hurry(wd_audit_keeper *keeper);
 
+/* audit.retention of a reload: what is due by it goes with the next pass. */
+void wd_audit_keeper_set_retention(wd_audit_keeper *keeper, const wd_config *config);
+
 /* For Audit.Prune and Stats. */
 wd_pruner *wd_audit_keeper_pruner(wd_audit_keeper *keeper);
 
 /* For Audit.Checkpoint. */
 wd_checkpointer *wd_audit_keeper_checkpointer(wd_audit_keeper *keeper);
 
-/* Checks signatures with the certificate that the store has of their key. */
-const wd_checker *wd_audit_keeper_checker(void);
+/* Checks signatures with the certificate that the store has of their key, which the CA of
+ * the start must have issued. The keeper's. */
+wd_checker wd_audit_keeper_checker(const wd_audit_keeper *keeper);
 
 #endif

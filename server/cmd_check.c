@@ -5,6 +5,7 @@
 #include "proto/tls/engine.h"
 #include "server/ca_guard.h"
 #include "server/check.h"
+#include "server/check_exports.h"
 #include "server/cmd.h"
 #include "server/descriptors.h"
 #include "server/executor/probe.h"
@@ -318,9 +319,9 @@ static void check_layers(wd_check *c)
 
 /* The engine last: NNG's threads must not be there when the layers fork. */
 static void (*const checks[])(wd_check *) = {
-    check_running,     check_user,   check_credentials, check_digest_key,
-    check_ca,          check_store,  check_room,        check_listen,
-    check_descriptors, check_layers, check_engine,
+    check_running, check_user,        check_credentials, check_digest_key,
+    check_ca,      check_store,       check_room,        wd_check_exports,
+    check_listen,  check_descriptors, check_layers,      check_engine,
 };
 
 int wd_cmd_check(const char *home, int argc, char **argv)
@@ -330,7 +331,8 @@ int wd_cmd_check(const char *home, int argc, char **argv)
         NULL,
         NULL,
         "Try what 'warded serve' needs: configuration, the gate's account and "
-        "credentials, the store, listen.url, and each layer of the sandbox; not the "
+        "credentials, the store, the folder of exports, listen.url, and each layer of "
+        "the sandbox; not the "
         "canary, which a start alone runs. Run it as root, as "
         "serve "
         "is. It says so where one runs already. Exit status 0: a start would pass, "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/audit_keeper.h"
 #include "server/audit_rows.h"
 #include "server/gate_boot.h"
 #include "server/log.h"
@@ -56,12 +57,15 @@ static wd_status take(wd_gate *gate, char *ret_text, size_t size, wd_error *err)
     WD_TRY(check_limits(gate, fresh, err));
     wd_listener_reload(gate->listener, credentials);
     wd_gate_set_limits(gate, fresh);
+    wd_audit_keeper_set_retention(gate->audit_keeper, fresh);
     (void)snprintf(ret_text, size,
                    "certificate %s, deny-list, limits: in_flight %" PRIu64
-                   ", connections_per_principal %" PRIu64 ", queue %" PRIu64,
+                   ", connections_per_principal %" PRIu64 ", queue %" PRIu64
+                   ", retention: age_ms %" PRIu64 ", bytes %" PRIu64,
                    wd_tls_credentials_identity(credentials)->serial,
                    fresh->limits.in_flight, fresh->limits.connections_per_principal,
-                   fresh->limits.queue);
+                   fresh->limits.queue, fresh->audit.retention.age_ms,
+                   fresh->audit.retention.bytes);
     return WD_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "proto/c/buffer.h"
 #include "proto/c/utf8.h"
-#include "store/audit_cells.h"
+#include "store/audit_hash.h"
 #include "store/internal.h"
 
 #define DETAIL_CELL 23U /* its place in AuditRow, counted from 0 */

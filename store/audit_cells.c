@@ -4,10 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "proto/c/sha256.h"
-
-#define ENCODING_BYTES 2048U /* most rows take less */
-
 typedef enum kind { TEXT, CHAIN, INT64, UINT64, UINT32 } kind;
 
 /* In the order of AuditRow in audit.proto. CHAIN is hashed and not stored. */
@@ -46,8 +42,6 @@ static const struct column {
     {offsetof(wd_audit_row, pool), TEXT},
 };
 _Static_assert(sizeof(columns) / sizeof(columns[0]) == WD_AUDIT_CELLS, "one list");
-
-static const char hash_domain[] = "warded-audit-v1";
 
 static int64_t clamp(uint64_t number)
 {
@@ -104,108 +98,20 @@ static wd_span column_bytes(sqlite3_stmt *stmt, int at)
     return (wd_span){data, (size_t)sqlite3_column_bytes(stmt, at)};
 }
 
-static wd_cell cell_of_column(sqlite3_stmt *stmt, int at)
+static bool read_hash(sqlite3_stmt *stmt, int at, uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
 {
-    switch (sqlite3_column_type(stmt, at)) {
-    case SQLITE_NULL:
-        return (wd_cell){.tag = WD_CELL_NULL};
-    case SQLITE_INTEGER:
-        return integer_cell(sqlite3_column_int64(stmt, at));
-    case SQLITE_TEXT:
-        return (wd_cell){.tag = WD_CELL_BYTES, .bytes = column_bytes(stmt, at)};
-    default:
-        return (wd_cell){.tag = WD_CELL_FOREIGN};
-    }
+    wd_span bytes = column_bytes(stmt, at);
+    if (bytes.size != WD_AUDIT_HASH_BYTES)
+        return false;
+    memcpy(ret_hash, bytes.data, WD_AUDIT_HASH_BYTES);
+    return true;
 }
 
-void wd_cells_of_stmt(sqlite3_stmt *stmt, const char *chain_id,
-                      wd_cell ret_cells[WD_AUDIT_CELLS])
+bool wd_cells_hashes(sqlite3_stmt *stmt, uint8_t ret_prev[WD_AUDIT_HASH_BYTES],
+                     uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
 {
-    int at = 0;
-    for (size_t i = 0; i < WD_AUDIT_CELLS; i++) {
-        if (columns[i].kind == CHAIN)
-            ret_cells[i] = text_cell(chain_id);
-        else
-            ret_cells[i] = cell_of_column(stmt, at++);
-    }
-}
-
-static void put_big_endian(uint8_t *out, uint64_t number, size_t size)
-{
-    for (size_t i = size; i-- > 0; number >>= 8)
-        out[i] = (uint8_t)(number & 0xff);
-}
-
-/* A row's bytes on their way to the digest, many at a time: each addition costs more
- * than the bytes of a number. */
-typedef struct encoding {
-    wd_sha256 sha;
-    size_t size;
-    uint8_t bytes[ENCODING_BYTES];
-} encoding;
-
-static void flush(encoding *e)
-{
-    wd_sha256_add(&e->sha, e->bytes, e->size);
-    e->size = 0;
-}
-
-static void put(encoding *e, const void *data, size_t size)
-{
-    if (size > ENCODING_BYTES - e->size)
-        flush(e);
-    if (size > ENCODING_BYTES) {
-        wd_sha256_add(&e->sha, data, size);
-        return;
-    }
-    if (size > 0)
-        memcpy(e->bytes + e->size, data, size);
-    e->size += size;
-}
-
-static void put_cell(encoding *e, const wd_cell *cell)
-{
-    uint8_t head[9] = {(uint8_t)cell->tag};
-    switch (cell->tag) {
-    case WD_CELL_INTEGER:
-        put_big_endian(head + 1, (uint64_t)cell->number, 8);
-        put(e, head, 9);
-        break;
-    case WD_CELL_BYTES:
-        put_big_endian(head + 1, cell->bytes.size, 4);
-        put(e, head, 5);
-        put(e, cell->bytes.data, cell->bytes.size);
-        break;
-    case WD_CELL_NULL:
-    case WD_CELL_FOREIGN:
-        put(e, head, 1);
-        break;
-    }
-}
-
-/* Rows that say nothing in the later columns hash as if there were none. */
-static size_t n_hashed(const wd_cell cells[WD_AUDIT_CELLS])
-{
-    size_t n = WD_AUDIT_CELLS;
-    while (n > WD_AUDIT_FIRST_CELLS && cells[n - 1].tag == WD_CELL_NULL)
-        n--;
-    return n;
-}
-
-void wd_cells_hash(const wd_cell cells[WD_AUDIT_CELLS],
-                   const uint8_t prev_hash[WD_AUDIT_HASH_BYTES],
-                   uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
-{
-    encoding e; /* not cleared: it is large */
-    e.size = 0;
-    wd_sha256_init(&e.sha);
-    put(&e, hash_domain, sizeof(hash_domain) - 1);
-    put(&e, prev_hash, WD_AUDIT_HASH_BYTES);
-    size_t n = n_hashed(cells);
-    for (size_t i = 0; i < n; i++)
-        put_cell(&e, &cells[i]);
-    flush(&e);
-    wd_sha256_end(&e.sha, ret_hash);
+    int at = (int)WD_AUDIT_CELLS - 1;
+    return read_hash(stmt, at, ret_prev) && read_hash(stmt, at + 1, ret_hash);
 }
 
 static void bind_cell(const wd_cell *cell, sqlite3_stmt *stmt, int at)
@@ -236,22 +142,6 @@ void wd_cells_bind(const wd_cell cells[WD_AUDIT_CELLS], const wd_audit_row *hash
     (void)sqlite3_bind_blob(stmt, at++, hashes->prev_hash, WD_AUDIT_HASH_BYTES,
                             SQLITE_STATIC);
     (void)sqlite3_bind_blob(stmt, at, hashes->hash, WD_AUDIT_HASH_BYTES, SQLITE_STATIC);
-}
-
-static bool read_hash(sqlite3_stmt *stmt, int at, uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
-{
-    wd_span bytes = column_bytes(stmt, at);
-    if (bytes.size != WD_AUDIT_HASH_BYTES)
-        return false;
-    memcpy(ret_hash, bytes.data, WD_AUDIT_HASH_BYTES);
-    return true;
-}
-
-bool wd_cells_hashes(sqlite3_stmt *stmt, uint8_t ret_prev[WD_AUDIT_HASH_BYTES],
-                     uint8_t ret_hash[WD_AUDIT_HASH_BYTES])
-{
-    int at = (int)WD_AUDIT_CELLS - 1;
-    return read_hash(stmt, at, ret_prev) && read_hash(stmt, at + 1, ret_hash);
 }
 
 static uint32_t column_u32(sqlite3_stmt *stmt, int at)

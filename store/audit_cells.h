@@ -1,4 +1,5 @@
-/* audit_cells.h - a row of the trail as the cells that are hashed and stored.
+/* audit_cells.h - a row of the trail as the cells that are hashed (store/audit_hash.h) and
+ * stored.
  *
  * Threads: any; pure.  Owns: nothing; cells borrow their text.
  * Source:  docs/protocol.md section 5. The list of columns is in the .c: the order
@@ -11,6 +12,7 @@
 #include "store/sql.h"
 
 #define WD_AUDIT_CELLS       29U /* seq .. pool, chain_id among them */
+#define WD_AUDIT_CHAIN_CELL  1U  /* which of them is the chain_id */
 #define WD_AUDIT_FIRST_CELLS 26U /* seq .. item: always hashed, those after if set */
 
 /* As hashed: the tag, then the value. */
@@ -42,20 +44,12 @@ typedef struct wd_cell {
 /* From a row: "" becomes NULL, numbers above 2^63-1 become that. */
 void wd_cells_of_row(const wd_audit_row *row, wd_cell ret_cells[WD_AUDIT_CELLS]);
 
-/* From a row of SELECT WD_AUDIT_COLUMNS, byte for byte; valid until the next step. */
-void wd_cells_of_stmt(sqlite3_stmt *stmt, const char *chain_id,
-                      wd_cell ret_cells[WD_AUDIT_CELLS]);
-
-/* The hash of a row. */
-void wd_cells_hash(const wd_cell cells[WD_AUDIT_CELLS],
-                   const uint8_t prev_hash[WD_AUDIT_HASH_BYTES],
-                   uint8_t ret_hash[WD_AUDIT_HASH_BYTES]);
-
 /* Binds the cells to WD_AUDIT_PARAMETERS, the two hashes after them. */
 void wd_cells_bind(const wd_cell cells[WD_AUDIT_CELLS], const wd_audit_row *hashes,
                    sqlite3_stmt *stmt);
 
-/* The stored hashes of a row; false when they are not 32 bytes. */
+/* The hashes of a row of SELECT WD_AUDIT_COLUMNS as they are stored; false when they are
+ * not 32 bytes. */
 bool wd_cells_hashes(sqlite3_stmt *stmt, uint8_t ret_prev[WD_AUDIT_HASH_BYTES],
                      uint8_t ret_hash[WD_AUDIT_HASH_BYTES]);
 

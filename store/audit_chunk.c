@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "store/audit_cells.h"
+#include "store/audit_hash.h"
 
 typedef struct walk {
-    const char *chain_id;
     wd_chunk *chunk;
     size_t next_head;
+    wd_row_found row;
 } walk;
 
 /* false: the walk is over. */
@@ -49,29 +49,21 @@ static bool heads_agree(walk *w, uint64_t seq)
 }
 
 /* The row by itself, then as the successor of the one before it. */
-static bool row_is_sound(walk *w, sqlite3_stmt *stmt, uint64_t expected)
+static bool row_is_sound(walk *w, int64_t seq, uint64_t expected)
 {
     wd_chunk *chunk = w->chunk;
-    wd_cell cells[WD_AUDIT_CELLS];
-    uint8_t prev[WD_AUDIT_HASH_BYTES];
-    uint8_t stored[WD_AUDIT_HASH_BYTES];
-    uint8_t hash[WD_AUDIT_HASH_BYTES];
-    int64_t seq = sqlite3_column_int64(stmt, 0);
+    const wd_row_found *row = &w->row;
     if (seq < (int64_t)expected || seq > (int64_t)chunk->last)
         return found(w, WD_AUDIT_ROW_UNLINKED, (uint64_t)seq);
     if (seq > (int64_t)expected)
         return found(w, WD_AUDIT_ROW_MISSING, expected);
-    if (!wd_cells_hashes(stmt, prev, stored))
-        return found(w, WD_AUDIT_ROW_CHANGED, expected);
-    wd_cells_of_stmt(stmt, w->chain_id, cells);
-    wd_cells_hash(cells, prev, hash);
-    if (memcmp(hash, stored, sizeof(hash)) != 0)
+    if (!row->sound)
         return found(w, WD_AUDIT_ROW_CHANGED, expected);
     if (chunk->rows == 0)
-        memcpy(chunk->prev, prev, sizeof(prev));
-    else if (memcmp(prev, chunk->hash, sizeof(prev)) != 0)
+        memcpy(chunk->prev, row->prev, sizeof(row->prev));
+    else if (memcmp(row->prev, chunk->hash, sizeof(row->prev)) != 0)
         return found(w, WD_AUDIT_ROW_UNLINKED, expected);
-    memcpy(chunk->hash, hash, sizeof(hash));
+    memcpy(chunk->hash, row->hash, sizeof(row->hash));
     chunk->rows++;
     return heads_agree(w, expected);
 }
@@ -85,7 +77,7 @@ static wd_status walk_rows(walk *w, sqlite3_stmt *stmt, wd_error *err)
             (void)found(w, WD_AUDIT_ROW_MISSING, expected);
         if (!more)
             return WD_OK;
-        if (!row_is_sound(w, stmt, expected))
+        if (!row_is_sound(w, sqlite3_column_int64(stmt, 0), expected))
             return wd_sql_whole(stmt, err);
     }
 }
@@ -93,16 +85,19 @@ static wd_status walk_rows(walk *w, sqlite3_stmt *stmt, wd_error *err)
 wd_status wd_chunk_verify(sqlite3 *db, const char *chain_id, wd_chunk *chunk,
                           wd_error *err)
 {
-    walk w = {chain_id, chunk, first_head(chunk)};
+    walk w = {chunk, first_head(chunk), {.chain_id = chain_id}};
     WD_AUTO(sqlite3_stmt) *stmt = NULL;
     chunk->rows = 0;
     chunk->n_matched = 0;
     chunk->fault = WD_AUDIT_SOUND;
-    WD_TRY(wd_sql_prepare(db,
-                          "SELECT " WD_AUDIT_COLUMNS " FROM audit"
-                          " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
-                          &stmt, err));
+    WD_TRY(wd_row_register(db, err));
+    WD_TRY(wd_sql_prepare(
+        db,
+        "SELECT " WD_ROW_FUNCTION("?3") " FROM audit"
+                                        " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
+        &stmt, err));
     (void)sqlite3_bind_int64(stmt, 1, chunk->opens ? INT64_MIN : (int64_t)chunk->first);
     (void)sqlite3_bind_int64(stmt, 2, chunk->closes ? INT64_MAX : (int64_t)chunk->last);
+    wd_row_bind(stmt, 3, &w.row);
     return walk_rows(&w, stmt, err);
 }

@@ -13,6 +13,7 @@
 typedef struct looking {
     wd_trail *trail;
     const wd_audit_range *range;
+    const wd_heads *heads;
     wd_audit_report *report;
     wd_tombstones all; /* as meta says */
     size_t n_told;     /* of them with their row in the chain */
@@ -165,19 +166,67 @@ static wd_status check_sources(looking *l, wd_error *err)
 
 /* --- what was exported ------------------------------------------------------------ */
 
+static wd_status check_export(const looking *l, const wd_tombstone *t, wd_error *err)
+{
+    wd_error cause;
+    wd_status status = wd_prune_export_check(l->range->exports, t, &cause);
+    if (status == WD_OK)
+        return WD_OK;
+    if (status != WD_DATA_LOSS)
+        return wd_fail(err, status, "%s", cause.msg);
+    l->report->fault = WD_AUDIT_EXPORT_MISSING;
+    l->report->bad_seq = t->first;
+    return wd_refuse(err, WD_REASON_CHAIN_BROKEN, "%s", cause.msg);
+}
+
+/* Those that were asked about, of the rows of one tombstone. */
+static size_t heads_between(const looking *l, const wd_tombstone *t,
+                            const wd_seen_head **ret_first)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->heads->n; i++) {
+        uint64_t seq = l->heads->list[i].head.seq;
+        bool asked =
+            seq >= l->range->first && (l->range->last == 0 || seq <= l->range->last);
+        if (!asked || seq < t->first || seq > t->last)
+            continue;
+        if (n++ == 0)
+            *ret_first = &l->heads->list[i]; /* they are in order */
+    }
+    return n;
+}
+
+/* What was seen of rows that are in an export alone. */
+static wd_status check_seen(const looking *l, const wd_tombstone *t, wd_error *err)
+{
+    const wd_seen_head *seen = NULL;
+    uint64_t bad_seq = 0;
+    size_t n = heads_between(l, t, &seen);
+    if (n == 0)
+        return WD_OK;
+    if (l->range->exports == NULL) {
+        l->report->n_unchecked += n;
+        return WD_OK;
+    }
+    WD_TRY(wd_prune_export_seen(l->range->exports, t, seen, n, &bad_seq, err));
+    if (bad_seq != 0)
+        return broken(
+            l, WD_AUDIT_FORKED, bad_seq,
+            "is, in the export of what was pruned, not the row that a witness "
+            "has seen: the chain was made anew before it",
+            err);
+    for (size_t i = 0; i < n; i++)
+        (*(seen[i].signed_by_us ? &l->report->n_checkpoints
+                                : &l->report->n_witnessed))++;
+    return WD_OK;
+}
+
 static wd_status check_exports(const looking *l, wd_error *err)
 {
-    for (size_t i = 0; i < l->all.n && l->range->exports != NULL; i++) {
-        wd_error cause;
-        const wd_tombstone *t = &l->all.list[i];
-        wd_status status = wd_prune_export_check(l->range->exports, t, &cause);
-        if (status == WD_OK)
-            continue;
-        if (status != WD_DATA_LOSS)
-            return wd_fail(err, status, "%s", cause.msg);
-        l->report->fault = WD_AUDIT_EXPORT_MISSING;
-        l->report->bad_seq = t->first;
-        return wd_refuse(err, WD_REASON_CHAIN_BROKEN, "%s", cause.msg);
+    for (size_t i = 0; i < l->all.n; i++) {
+        if (l->range->exports != NULL)
+            WD_TRY(check_export(l, &l->all.list[i], err));
+        WD_TRY(check_seen(l, &l->all.list[i], err));
     }
     return WD_OK;
 }
@@ -195,9 +244,10 @@ static wd_status look(looking *l, wd_error *err)
 }
 
 wd_status wd_pruned_verify(wd_trail *trail, const wd_audit_range *range,
-                           wd_audit_report *report, wd_error *err)
+                           const wd_heads *heads, wd_audit_report *report,
+                           wd_error *err)
 {
-    looking l = {.trail = trail, .range = range, .report = report};
+    looking l = {.trail = trail, .range = range, .heads = heads, .report = report};
     if (trail->pruned == 0 || range->first > trail->pruned)
         return WD_OK;
     wd_status status = look(&l, err);

@@ -266,7 +266,7 @@ static wd_status verify_all(wd_trail *trail, const wd_audit_range *range, bool w
     if (status == WD_OK && whole)
         status = check_tokens(&w, err);
     if (status == WD_OK)
-        status = wd_pruned_verify(trail, &w.range, &w.report, err);
+        status = wd_pruned_verify(trail, &w.range, &w.heads, &w.report, err);
     *ret_report = w.report;
     return status;
 }

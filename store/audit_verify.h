@@ -32,7 +32,9 @@ const char *wd_audit_fault_name(wd_audit_fault fault);
 typedef struct wd_audit_report {
     uint64_t rows; /* verified */
     wd_head head;  /* the last one verified */
-    size_t n_witnessed;
+    size_t
+        n_witnessed; /* heads found on the chain, or in an export of what was pruned */
+    size_t n_unchecked;   /* of pruned rows, in no export that was looked into */
     size_t n_tokens;      /* compared with the rows that tell of them */
     size_t n_checkpoints; /* found on the chain */
     size_t n_signatures;  /* of them checked */

@@ -49,9 +49,9 @@ typedef struct wd_signer {
  * does not have it.
  * Errors: DATA_LOSS it is not that key's signature */
 typedef struct wd_checker {
-    wd_status (*check)(void *arg, const wd_checkpoint *checkpoint, wd_span text,
+    wd_status (*check)(const void *arg, const wd_checkpoint *checkpoint, wd_span text,
                        const char *certificate, wd_error *err);
-    void *arg;
+    const void *arg;
 } wd_checker;
 
 /* The text of what chain_id, head and signed_ms say, signed. Errors: the signer's. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -303,4 +304,49 @@ wd_status wd_prune_export_check(const char *folder, const wd_tombstone *t,
     return wd_fail(err, status, "the export of rows %llu to %llu, %s: %s",
                    (unsigned long long)t->first, (unsigned long long)t->last, t->file,
                    cause.msg);
+}
+
+/* --- rows that somebody saw --------------------------------------------------------- */
+
+/* The hash of a line: no text of a row has these bytes, for its quotes are escaped. */
+static bool line_has(const char *line, const wd_head *head)
+{
+    static const char name[] = ",\"hash\":\"";
+    char want[WD_SHA256_HEX_BYTES];
+    const char *at = strstr(line, name);
+    wd_hex((wd_span){head->hash, sizeof(head->hash)}, want);
+    return at != NULL &&
+           strncmp(at + sizeof(name) - 1, want, WD_SHA256_HEX_BYTES - 1) == 0;
+}
+
+static uint64_t first_bad(FILE *file, const wd_tombstone *t, const wd_seen_head *seen,
+                          size_t n)
+{
+    WD_AUTO(wd_text) *line = NULL;
+    size_t room = 0;
+    for (uint64_t seq = t->first; n > 0; seq++) {
+        if (getline(&line, &room, file) < 0)
+            return seen->head.seq;
+        for (; n > 0 && seen->head.seq == seq; seen++, n--)
+            if (!line_has(line, &seen->head))
+                return seq;
+    }
+    return 0;
+}
+
+wd_status wd_prune_export_seen(const char *folder, const wd_tombstone *t,
+                               const wd_seen_head *seen, size_t n,
+                               uint64_t *ret_bad_seq, wd_error *err)
+{
+    WD_AUTO(wd_text) *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, t->file) < 0)
+        return wd_refuse(err, WD_REASON_CAPACITY, "no memory for a path");
+    WD_AUTO_FILE FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return wd_fail(err, WD_PERMISSION_DENIED, "could not look into %s: %s", path,
+                       strerrordesc_np(errno));
+    *ret_bad_seq = first_bad(file, t, seen, n);
+    if (ferror(file) != 0)
+        return wd_fail(err, WD_PERMISSION_DENIED, "%s could not be read", path);
+    return WD_OK;
 }

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+#include "store/audit_chunk.h"
 #include "store/tombstone.h"
 #include "store/trail.h"
 
@@ -39,5 +40,12 @@ WD_MUST_USE wd_status wd_prune_export_write(const wd_prune_export *to,
  *         PERMISSION_DENIED  it can't be looked at: neither is known */
 WD_MUST_USE wd_status wd_prune_export_check(const char *folder, const wd_tombstone *t,
                                             wd_error *err);
+
+/* Whether the rows of that file, which was found to be it, have the hashes that somebody saw:
+ * `n` of its rows', in order. *ret_bad_seq: the first that has another; 0: none.
+ * Errors: PERMISSION_DENIED  it can't be read; RESOURCE_EXHAUSTED */
+WD_MUST_USE wd_status wd_prune_export_seen(const char *folder, const wd_tombstone *t,
+                                           const wd_seen_head *seen, size_t n,
+                                           uint64_t *ret_bad_seq, wd_error *err);
 
 #endif

@@ -10,7 +10,9 @@
 #include "store/prune_keep.h"
 
 struct wd_pruner {
-    wd_pruner_options options;
+    wd_pruner_options options; /* age_ms and bytes: of the start */
+    _Atomic int64_t age_ms;
+    _Atomic uint64_t bytes;
     wd_reader *reader;
     pthread_mutex_t turn; /* one at a time */
     pthread_mutex_t lock; /* of what follows; never held while anything else is */
@@ -33,6 +35,8 @@ wd_status wd_pruner_open(const wd_pruner_options *options, wd_pruner **ret_prune
     if (made == NULL)
         return wd_refuse(err, WD_REASON_CAPACITY, "no memory for the pruner");
     made->options = *options;
+    atomic_store(&made->age_ms, options->age_ms);
+    atomic_store(&made->bytes, options->bytes);
     (void)pthread_mutex_init(&made->turn, NULL);
     (void)pthread_mutex_init(&made->lock, NULL);
     wd_status status = wd_reader_open(options->store->place.dir, options->store->vfs,
@@ -277,7 +281,7 @@ wd_status wd_pruner_run(wd_pruner *pruner, const wd_prune_ask *ask,
 static uint64_t too_many_bytes(const run *r, const wd_segments *all)
 {
     uint64_t sum = 0;
-    const uint64_t most = r->pruner->options.bytes;
+    const uint64_t most = atomic_load(&r->pruner->bytes);
     for (size_t i = 0; i < all->n; i++)
         sum += all->list[i].kept_only ? 0 : bytes_of(r, &all->list[i]);
     return most != 0 && sum > most ? sum - most : 0;
@@ -286,7 +290,7 @@ static uint64_t too_many_bytes(const run *r, const wd_segments *all)
 static wd_status run_due(wd_pruner *pruner, wd_error *err)
 {
     const int64_t now = wd_clock_wall_ms(pruner->options.store->clock);
-    const int64_t age = pruner->options.age_ms;
+    const int64_t age = atomic_load(&pruner->age_ms);
     wd_prune_ask old = {.before_ms = age != 0 ? now - age : 0, .why = "age"};
     wd_prune_ask large = {.why = "size"};
     run r = {.pruner = pruner, .ask = &old, .now_ms = now};
@@ -311,8 +315,10 @@ static void note(wd_pruner *pruner, const char *problem)
 wd_status wd_pruner_pass(wd_pruner *pruner, wd_error *err)
 {
     wd_error cause = {0};
-    if (pruner->options.age_ms == 0 && pruner->options.bytes == 0)
+    if (atomic_load(&pruner->age_ms) == 0 && atomic_load(&pruner->bytes) == 0) {
+        note(pruner, ""); /* what was due is so no more */
         return WD_OK;
+    }
     (void)pthread_mutex_lock(&pruner->turn);
     wd_status status = run_due(pruner, &cause);
     (void)pthread_mutex_unlock(&pruner->turn);
@@ -328,4 +334,15 @@ void wd_pruner_problem(wd_pruner *pruner, char *ret_text, size_t size)
     (void)pthread_mutex_lock(&pruner->lock);
     (void)snprintf(ret_text, size, "%s", pruner->problem);
     (void)pthread_mutex_unlock(&pruner->lock);
+}
+
+void wd_pruner_set_due(wd_pruner *pruner, const wd_prune_due *due)
+{
+    atomic_store(&pruner->age_ms, due->age_ms);
+    atomic_store(&pruner->bytes, due->bytes);
+}
+
+wd_prune_due wd_pruner_due(wd_pruner *pruner)
+{
+    return (wd_prune_due){atomic_load(&pruner->age_ms), atomic_load(&pruner->bytes)};
 }

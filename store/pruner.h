@@ -26,10 +26,11 @@
 
 typedef struct wd_pruner_options {
     wd_store *store;
-    wd_writer *writer;       /* NULL: the store is this thread's own (tokctl) */
-    const char *exports;     /* folder; outlives the pruner */
-    int64_t age_ms;          /* segments whose newest row is older go; 0: they stay */
-    uint64_t bytes;          /* sealed segments take no more; 0: no limit */
+    wd_writer *writer;   /* NULL: the store is this thread's own (tokctl) */
+    const char *exports; /* folder; outlives the pruner */
+    int64_t age_ms; /* segments whose newest row is older go; 0: they stay. At first:
+                       wd_pruner_set_due */
+    uint64_t bytes; /* sealed segments take no more; 0: no limit */
     const char *principal;   /* who prunes by itself: the gate's URI */
     const atomic_bool *stop; /* give up what takes long; NULL: never */
 } wd_pruner_options;
@@ -71,6 +72,14 @@ WD_MUST_USE wd_status wd_pruner_run(wd_pruner *pruner, const wd_prune_ask *ask,
 /* What is due by age_ms and bytes. What fails stays, and is due again; until it is done
  * wd_pruner_problem says why. Errors: as above. */
 WD_MUST_USE wd_status wd_pruner_pass(wd_pruner *pruner, wd_error *err);
+
+/* What wd_pruner_options says of it, from the next pass on. Any thread. */
+typedef struct wd_prune_due {
+    int64_t age_ms;
+    uint64_t bytes;
+} wd_prune_due;
+void wd_pruner_set_due(wd_pruner *pruner, const wd_prune_due *due);
+wd_prune_due wd_pruner_due(wd_pruner *pruner);
 
 /* Why the last pass could not prune what was due; "": it could. Any thread. */
 void wd_pruner_problem(wd_pruner *pruner, char *ret_text, size_t size);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/audit_cells.h"
+#include "store/audit_hash.h"
 #include "store/token_body.h"
 
 /* What the rows have said of a token so far. */
@@ -231,16 +231,9 @@ wd_status wd_token_trail_end(wd_token_table *table, uint64_t *ret_seq, wd_error 
 
 wd_status wd_token_trail_hash(sqlite3_stmt *stmt, const char *chain_id, wd_error *err)
 {
-    wd_cell cells[WD_AUDIT_CELLS];
     uint8_t prev[WD_AUDIT_HASH_BYTES];
-    uint8_t stored[WD_AUDIT_HASH_BYTES];
-    uint8_t hash[WD_AUDIT_HASH_BYTES] = {0};
-    bool there = wd_cells_hashes(stmt, prev, stored);
-    if (there) {
-        wd_cells_of_stmt(stmt, chain_id, cells);
-        wd_cells_hash(cells, prev, hash);
-    }
-    if (there && memcmp(hash, stored, sizeof(hash)) == 0)
+    uint8_t hash[WD_AUDIT_HASH_BYTES];
+    if (wd_cells_sound(stmt, chain_id, prev, hash))
         return WD_OK;
     return wd_refuse(err, WD_REASON_CHAIN_BROKEN,
                      "audit row %lld was changed: its content does not have its hash",

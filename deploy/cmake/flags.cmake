@@ -35,7 +35,7 @@ elseif(WARDED_SANITIZE STREQUAL "thread")
     target_link_options(wd_options INTERFACE -fsanitize=thread)
 else()
     target_compile_options(wd_flags INTERFACE
-        $<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3;-fstack-clash-protection;-fcf-protection>)
+        $<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3;-fstack-clash-protection;-fcf-protection;-fno-plt>)
 endif()
 
 # Generated C compiles under our flags less the warnings that its generator earns.

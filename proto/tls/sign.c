@@ -7,6 +7,7 @@
 #include <mbedtls/pk.h>
 #include <mbedtls/psa_util.h>
 
+#include "proto/c/buffer.h"
 #include "proto/c/sha256.h"
 #include "proto/tls/credentials_impl.h"
 
@@ -44,19 +45,42 @@ void wd_tls_key_id(const wd_tls_credentials *credentials, char ret_id[WD_KEY_ID_
     id_of(&credentials->own.pk, ret_id);
 }
 
+static wd_status add_pem(const mbedtls_x509_crt *crt, wd_buffer *pem, wd_error *err)
+{
+    unsigned char text[PEM_BYTES];
+    size_t size = 0; /* with the NUL */
+    if (mbedtls_pem_write_buffer("-----BEGIN CERTIFICATE-----\n",
+                                 "-----END CERTIFICATE-----\n", crt->raw.p,
+                                 crt->raw.len, text, sizeof(text), &size) != 0 ||
+        !wd_buffer_append(pem, text, size - 1))
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a certificate");
+    return WD_OK;
+}
+
+static wd_status take_pem(wd_buffer *pem, char **ret_pem, wd_error *err)
+{
+    if (!wd_buffer_append(pem, "", 1))
+        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a certificate");
+    *ret_pem = (char *)pem->data;
+    *pem = (wd_buffer)WD_BUFFER_INIT;
+    return WD_OK;
+}
+
 wd_status wd_tls_certificate_pem(const wd_tls_credentials *credentials, char **ret_pem,
                                  wd_error *err)
 {
-    size_t size = 0;
-    WD_AUTO(wd_text) *pem = malloc(PEM_BYTES);
-    if (pem == NULL ||
-        mbedtls_pem_write_buffer("-----BEGIN CERTIFICATE-----\n",
-                                 "-----END CERTIFICATE-----\n", credentials->own.raw.p,
-                                 credentials->own.raw.len, (unsigned char *)pem,
-                                 PEM_BYTES, &size) != 0)
-        return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a certificate");
-    *ret_pem = WD_STEAL(pem);
-    return WD_OK;
+    WD_AUTO_BUFFER pem = WD_BUFFER_INIT;
+    WD_TRY(add_pem(&credentials->own, &pem, err));
+    return take_pem(&pem, ret_pem, err);
+}
+
+wd_status wd_tls_ca_pem(const wd_tls_credentials *credentials, char **ret_pem,
+                        wd_error *err)
+{
+    WD_AUTO_BUFFER pem = WD_BUFFER_INIT;
+    for (const mbedtls_x509_crt *crt = &credentials->ca; crt != NULL; crt = crt->next)
+        WD_TRY(add_pem(crt, &pem, err));
+    return take_pem(&pem, ret_pem, err);
 }
 
 /* --- checking --------------------------------------------------------------------- */

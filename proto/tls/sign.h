@@ -24,6 +24,10 @@ void wd_tls_key_id(const wd_tls_credentials *credentials, char ret_id[WD_KEY_ID_
 WD_MUST_USE wd_status wd_tls_certificate_pem(const wd_tls_credentials *credentials,
                                              char **ret_pem, wd_error *err);
 
+/* The CA's certificates in PEM, one after the other, from malloc. */
+WD_MUST_USE wd_status wd_tls_ca_pem(const wd_tls_credentials *credentials,
+                                    char **ret_pem, wd_error *err);
+
 /* What somebody says to have signed. */
 typedef struct wd_tls_signed {
     wd_span text;

@@ -229,6 +229,7 @@ static wd_status tell(wd_call *call, const wd_audit_report *report, const char *
     reply.checkpoints = (uint32_t)report->n_signatures;
     reply.tombstones = (uint32_t)report->n_tombstones;
     reply.segments = (uint32_t)report->n_segments;
+    reply.unchecked = (uint32_t)report->n_unchecked;
     return wd_warded_v1_audit_reply_verify(call, &reply, err);
 }
 
@@ -248,13 +249,14 @@ static wd_status verify(wd_call *call, const Warded__V1__VerifyRequest *request,
     if (heads == NULL)
         return no_memory(err);
     WD_TRY(take_witnessed(request, heads, err));
+    const wd_checker checker = wd_audit_keeper_checker(call->gate->audit_keeper);
     const wd_audit_range range = {
         .first = request->from_seq,
         .last = request->to_seq,
         .witnessed = heads,
         .n_witnessed = request->n_witnessed,
         .checkpoint = request->checkpoint[0] != '\0' ? request->checkpoint : NULL,
-        .checker = wd_audit_keeper_checker(),
+        .checker = &checker,
         .exports =
             request->exports_elsewhere ? NULL : call->gate->config->audit.export_dir,
     };

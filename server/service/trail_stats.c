@@ -107,12 +107,14 @@ static wd_status run(wd_call *call, const Warded__V1__StatsRequest *request,
     WD_AUTO(wd_reader) *reader = NULL;
     WD_AUTO_STATS stats = {0};
     const wd_config *config = call->gate->config;
+    const wd_prune_due due =
+        wd_pruner_due(wd_audit_keeper_pruner(call->gate->audit_keeper));
     const wd_stats_ask ask = {
         .since_ms = (int64_t)request->since_ms,
         .now_ms = wd_clock_wall_ms(call->gate->clock),
         .reserve_bytes = config->audit.reserve_bytes,
-        .age_ms = (int64_t)config->audit.retention.age_ms,
-        .most_bytes = config->audit.retention.bytes,
+        .age_ms = due.age_ms,
+        .most_bytes = due.bytes,
         .exports = config->audit.export_dir,
     };
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clients/c/files.h"
 #include "proto/c/sha256.h"
 #include "store/tokctl/backend.h"
+#include "store/tokctl/given.h"
 #include "store/tokctl/verbs.h"
 #include "store/tokctl/views.h"
 #include "store/tokctl/witness.h"
@@ -12,7 +12,12 @@
 
 #define WITNESSES_COUNT 64U
 
-enum option_key { OPTION_CHECKPOINT = 256, OPTION_ELSEWHERE, OPTION_EXPORTS };
+enum option_key {
+    OPTION_CHECKPOINT = 256,
+    OPTION_ELSEWHERE,
+    OPTION_EXPORTS,
+    OPTION_CA
+};
 
 typedef struct arguments {
     wd_tokctl *ctl; /* first: see wd_tokctl_parse */
@@ -33,6 +38,10 @@ static const struct argp_option options[] = {
      "Exports of pruned rows were moved away: do not look for them", 0},
     {"exports", OPTION_EXPORTS, "DIR", 0,
      "With --db or --home: where they are [exports, in the store's folder]", 0},
+    {"ca", OPTION_CA, "FILE", 0,
+     "With --db or --home: certificates of the CA of who may sign [gate/ca.pem beside "
+     "the store's folder, if it is there]",
+     0},
     {0},
 };
 
@@ -44,11 +53,14 @@ static const char doc[] =
     "none widened, put off, brought back, put in or taken out; that what was pruned "
     "has "
     "a tombstone, and its export is there and unchanged; and that no page or index of "
-    "a file is damaged.\v"
+    "a file is damaged. Heads and checkpoints of rows that were pruned are looked for "
+    "in the exports; where those are elsewhere, nothing is known of them, and the exit "
+    "status is 8.\v"
     "  tokctl audit verify --witness ~/.local/state/warded/heads/GATE\n"
     "  tokctl audit verify -o jsonl | jq -r .head >>heads    # be a witness "
     "yourself\n\n"
-    "Exit status 7: it does not verify; the first bad row is named, or the file.";
+    "Exit status 7: it does not verify; the first bad row is named, or the file. 8: it "
+    "does, but not all that was given could be checked.";
 
 #define VERIFIED                                                                       \
     {"verifies", "ok", WD_COLUMN_STATE, false},                                        \
@@ -102,6 +114,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_EXPORTS:
         args->ctl->exports = value;
         return 0;
+    case OPTION_CA:
+        args->ctl->ca = value;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -143,14 +158,12 @@ static wd_status fill_heads(arguments *args, wd_witness *witness, heads *h,
 static wd_status read_all(arguments *args, wd_witness *witness, heads *h,
                           char **ret_checkpoint, wd_error *err)
 {
-    wd_failure failure = {.code = 0};
     for (size_t i = 0; i < args->n_witnesses; i++)
         WD_TRY(wd_witness_read(witness, args->witnesses[i], err));
     WD_TRY(fill_heads(args, witness, h, err));
     if (args->checkpoint == NULL)
         return WD_OK;
-    if (wd_text_file_read(args->checkpoint, ret_checkpoint, &failure) != WD_OK)
-        return wd_fail(err, WD_NOT_FOUND, "--checkpoint: %.400s", failure.message);
+    WD_TRY(wd_given_text_read("--checkpoint", args->checkpoint, ret_checkpoint, err));
     args->ask.checkpoint = *ret_checkpoint;
     return WD_OK;
 }
@@ -176,6 +189,24 @@ static json_t *record_of(const Warded__V1__VerifyReply *reply)
     return record;
 }
 
+/* What it says nothing of is said. */
+static bool told_unchecked(const arguments *args, const Warded__V1__VerifyReply *reply)
+{
+    if (reply->issuer_unchecked)
+        (void)fprintf(
+            stderr,
+            "%s: whether the CA has issued the certificates of who signed was "
+            "not checked: give --ca FILE\n",
+            args->ctl->verb);
+    if (reply->unchecked > 0)
+        (void)fprintf(
+            stderr,
+            "%s: %u of the heads that were seen are of rows that were pruned, and "
+            "were not checked: the exports are needed\n",
+            args->ctl->verb, reply->unchecked);
+    return reply->unchecked > 0;
+}
+
 static int verify(arguments *args)
 {
     wd_error err = {0};
@@ -189,10 +220,11 @@ static int verify(arguments *args)
     if (!wd_output_one(args->ctl, reply->ok ? sound_members : bad_members,
                        record_of(reply)))
         return WD_EXIT_FAILED;
-    if (reply->ok)
-        return WD_EXIT_OK;
-    (void)fprintf(stderr, "%s: %s\n", args->ctl->verb, reply->message);
-    return WD_EXIT_INTEGRITY;
+    if (!reply->ok) {
+        (void)fprintf(stderr, "%s: %s\n", args->ctl->verb, reply->message);
+        return WD_EXIT_INTEGRITY;
+    }
+    return told_unchecked(args, reply) ? WD_EXIT_PARTIAL : WD_EXIT_OK;
 }
 
 static int run(wd_tokctl *ctl, int argc, char **argv)

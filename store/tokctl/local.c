@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "proto/c/clock.h"
+#include "store/tokctl/given.h"
 
 #define REPLY_BYTES (64U << 20) /* of one reply, decoded */
 
@@ -134,6 +135,17 @@ const char *wd_local_exports(wd_local *local)
     if (size < 0 || (size_t)size >= sizeof(path))
         return NULL;
     return wd_budget_text(local->budget, path, (size_t)size);
+}
+
+wd_status wd_local_ca(const wd_local *local, char **ret_pem, wd_error *err)
+{
+    char path[PATH_MAX];
+    if (local->ctl->ca != NULL)
+        return wd_given_text_read("--ca", local->ctl->ca, ret_pem, err);
+    int size = snprintf(path, sizeof(path), "%s/../gate/ca.pem", local->ctl->dir);
+    if (size < 0 || (size_t)size >= sizeof(path) || access(path, R_OK) != 0)
+        return WD_OK; /* a copy of a store lies anywhere */
+    return wd_given_text_read("the gate's CA", path, ret_pem, err);
 }
 
 const char *wd_local_principal(const wd_local *local)

@@ -62,6 +62,10 @@ WD_MUST_USE wd_status wd_local_keep(wd_local *local, wd_token *token, wd_error *
 /* The folder of exports: --exports DIR, or the store's own. NULL: no memory. */
 const char *wd_local_exports(wd_local *local);
 
+/* The CA's certificates: --ca FILE's, or those of the gate beside the store; *ret_pem is
+ * NULL when there are none.  Errors: NOT_FOUND, INVALID_ARGUMENT: --ca */
+WD_MUST_USE wd_status wd_local_ca(const wd_local *local, char **ret_pem, wd_error *err);
+
 /* Audit.Prune: local_prune.c. */
 wd_local_run wd_local_prune;
 

@@ -1,6 +1,7 @@
 /* Audit's methods on the store's files. */
 #include <string.h>
 
+#include "server/checkpoint_check.h"
 #include "server/service/pb.h"
 #include "server/service/row_info.h"
 #include "store/audit_follow.h"
@@ -210,6 +211,7 @@ static wd_status verify(wd_local *local, const ProtobufCMessage *request,
 {
     const Warded__V1__VerifyRequest *asked = (const Warded__V1__VerifyRequest *)request;
     WD_AUTO(wd_reader) *reader = NULL;
+    WD_AUTO(wd_text) *ca = NULL;
     wd_audit_range range = {
         .first = asked->from_seq,
         .last = asked->to_seq,
@@ -222,6 +224,9 @@ static wd_status verify(wd_local *local, const ProtobufCMessage *request,
         return wd_local_no_memory(err);
     warded__v1__verify_reply__init(reply);
     WD_TRY(witnesses_of(local, asked, &range, err));
+    WD_TRY(wd_local_ca(local, &ca, err));
+    const wd_checker checker = wd_checkpoint_checker(ca);
+    range.checker = &checker;
     WD_TRY(wd_local_read(local, &reader, err));
     wd_status status = wd_audit_verify(reader, &range, &report, err);
     if (status != WD_OK && report.fault == WD_AUDIT_SOUND)
@@ -237,8 +242,11 @@ static wd_status verify(wd_local *local, const ProtobufCMessage *request,
     reply->rows = report.rows;
     reply->witnessed = (uint32_t)report.n_witnessed;
     reply->tokens = (uint32_t)report.n_tokens;
-    reply->checkpoints = (uint32_t)report.n_checkpoints;
+    reply->checkpoints = (uint32_t)report.n_signatures;
     reply->tombstones = (uint32_t)report.n_tombstones;
+    reply->segments = (uint32_t)report.n_segments;
+    reply->unchecked = (uint32_t)report.n_unchecked;
+    reply->issuer_unchecked = ca == NULL && report.n_signatures > 0;
     WD_TRY(fill_head(local, &report.head, &reply->head, err));
     *ret_reply = &reply->base;
     return WD_OK;

@@ -210,6 +210,8 @@ static void settle_where(const wd_verb *verb, wd_tokctl *ctl)
     if (!offline && ctl->exports != NULL)
         refuse(ctl, "--exports is for --db and --home: a gate has its own folder, "
                     "audit.export_dir");
+    if (!offline && ctl->ca != NULL)
+        refuse(ctl, "--ca is for --db and --home: a gate checks by its own CA");
     if (ctl->db != NULL)
         size = snprintf(ctl->dir, sizeof(ctl->dir), "%s", ctl->db);
     else if (ctl->home != NULL)

@@ -56,6 +56,8 @@ typedef struct wd_tokctl {
     bool no_headers, quiet, yes, dry_run;
     char dir[PATH_MAX];  /* the store's folder, when offline */
     const char *exports; /* of pruned rows, when offline; NULL: in the store's folder */
+    const char *ca; /* file that says who may sign checkpoints, when offline; NULL: the
+                       gate's, where the store lies beside it */
     wd_interrupt *interrupt;
 } wd_tokctl;
 

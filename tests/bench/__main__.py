@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import execs, place, rpc, tokens
+from tests.bench import execs, place, rpc, tokens, verify
 from tests.bench.figures import Figures
 from tests.bench.report import Report
 
@@ -15,6 +15,7 @@ BENCHES: dict[str, Callable[..., Report | Figures]] = {
     "exec": execs.run,
     "rpc": rpc.run,
     "tokens": tokens.run,
+    "verify": verify.run,
 }
 
 

@@ -25,7 +25,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 _TARGETS = (
     *("warded", "warded-execd", "warded-slot", "tokctl", "python_stubs"),
-    *("bench_rpc_client", "bench_tokens"),
+    *("bench_rpc_client", "bench_tokens", "bench_trail"),
 )
 _TURN_S = 120.0  # a turn that takes longer is stuck
 

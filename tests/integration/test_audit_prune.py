@@ -21,6 +21,7 @@ from tests.support.store import (
     DENIED,
     INTEGRITY,
     NOT_FOUND,
+    PARTIAL,
     USAGE,
     Store,
     new_store,
@@ -111,6 +112,30 @@ def test_claim_08_verify_names_an_export_that_is_not_there(store: Store) -> None
     for path in (store.path / "exports").glob("*.jsonl"):
         path.rename(store.path.parent / path.name)
     store.tokctl("audit", "verify", "--exports", str(store.path.parent))
+
+
+def test_claim_08_heads_of_pruned_rows_that_can_not_be_checked_are_said_so(
+    store: Store,
+) -> None:
+    heads = store.path.parent / "heads"
+    heads.write_text(
+        "".join(
+            f"{row['seq']} {row['hash']}\n"
+            for row in store.json("audit", "query", "--limit", "0")
+        )
+    )
+    store.tokctl("audit", "prune", "--to", "20", "--yes")
+    words = ("audit", "verify", "--witness", str(heads))
+    assert store.json(*words)["witnessed"] == 31
+    part = store.tokctl(
+        *words, "--exports-elsewhere", "-o", "json", exit_status=PARTIAL
+    )
+    told = json.loads(part.stdout)
+    assert (told["ok"], told["witnessed"], told["unchecked"]) == (True, 11, 20)
+    assert "20 of the heads that were seen are of rows that were pruned" in part.stderr
+    heads.write_text("15 " + "0" * 64 + "\n")
+    wrong = json.loads(store.tokctl(*words, "-o", "json", exit_status=INTEGRITY).stdout)
+    assert (wrong["fault"], wrong["bad_seq"]) == ("forked", 15)
 
 
 @pytest.mark.parametrize(
@@ -244,3 +269,20 @@ def test_claim_07_a_gate_prunes_by_itself_where_it_can(new_home: NewHome) -> Non
         stats = ctl(gate, "auditor", "audit", "stats", "-o", "json").stdout
         assert json.loads(stats)["retention_problem"] == ""
     assert sound(exports) >= 20
+
+
+def test_claim_07_retention_is_read_again_on_reload(new_home: NewHome) -> None:
+    home = old_home(new_home, "  segment_ms: 600000\n")
+    settings = home.config.read_text()
+    with StubGate(home) as gate:
+        wait_until(gate, "", 3)
+        limited = settings + "  retention:\n    age_ms: 86400000\n"
+        home.config.write_text(limited.replace("86400000", "1"))
+        gate.do("reload")  # less than an hour: all stays as it was
+        wait_until(gate, "gate.reload_failed", 3)
+        home.config.write_text(limited)
+        gate.do("reload")
+        wait_until(gate, "retention: age_ms 86400000, bytes 0", 1)
+        stats = ctl(gate, "auditor", "audit", "stats", "-o", "json").stdout
+        assert json.loads(stats)["tombstones"] == 2
+        ctl(gate, "auditor", "audit", "verify")

@@ -32,8 +32,8 @@ static wd_status word_sign(void *arg, wd_span text, uint8_t *ret_signature,
     return WD_OK;
 }
 
-static wd_status word_check(void *arg, const wd_checkpoint *checkpoint, wd_span text,
-                            const char *certificate, wd_error *err)
+static wd_status word_check(const void *arg, const wd_checkpoint *checkpoint,
+                            wd_span text, const char *certificate, wd_error *err)
 {
     uint8_t expected[WD_SHA256_BYTES];
     word_signature(arg, text, expected);

@@ -155,6 +155,73 @@ static void claim_08_the_rows_after_a_hole_follow_what_was_pruned(void **state)
     }
 }
 
+/* --- what was seen of rows that are gone ------------------------------------------------- */
+
+static bool keep_head(void *arg, const wd_audit_row *row)
+{
+    wd_head *head = (wd_head *)arg + (row->seq - 1);
+    head->seq = row->seq;
+    memcpy(head->hash, row->hash, sizeof(head->hash));
+    return true;
+}
+
+/* Of rows 1 to 31, before the first 20 are pruned. */
+static void keep_heads(wd_fixture *f, wd_head heads[31])
+{
+    WD_AUTO(wd_reader) *reader = wd_segments_reader(f);
+    const wd_audit_filter all = {.limit = 31};
+    const wd_audit_sink sink = {keep_head, heads};
+    uint64_t next = 0;
+    assert_int_equal(wd_audit_query(reader, &all, &sink, &next, NULL), WD_OK);
+    assert_int_equal(heads[30].seq, 31);
+}
+
+static void claim_08_heads_of_pruned_rows_are_looked_for_in_the_exports(void **state)
+{
+    wd_fixture *f = *state;
+    wd_head heads[31];
+    wd_audit_report report;
+    wd_prune_fill(f);
+    keep_heads(f, heads);
+    wd_prune_pass(f);
+    WD_AUTO(wd_reader) *reader = wd_segments_reader(f);
+    wd_audit_range range = {.witnessed = heads, .n_witnessed = 31};
+    assert_int_equal(wd_audit_verify(reader, &range, &report, NULL), WD_OK);
+    assert_int_equal(report.n_witnessed, 11);
+    assert_int_equal(report.n_unchecked, 20); /* nobody says that they were found */
+    range.exports = wd_prune_exports(f);
+    assert_int_equal(wd_audit_verify(reader, &range, &report, NULL), WD_OK);
+    assert_int_equal(report.n_witnessed, 31);
+    assert_int_equal(report.n_unchecked, 0);
+    range.first = 9;
+    range.last = 12; /* what was not asked for is not missed */
+    assert_int_equal(wd_audit_verify(reader, &range, &report, NULL), WD_OK);
+    assert_int_equal(report.n_witnessed, 4);
+    assert_int_equal(report.n_unchecked, 0);
+}
+
+static void claim_08_a_pruned_row_that_a_witness_saw_otherwise_is_a_fork(void **state)
+{
+    wd_fixture *f = *state;
+    static const uint64_t rows[] = {1, 5, 10, 11, 20, 21};
+    wd_head heads[31];
+    wd_audit_report report;
+    wd_prune_fill(f);
+    keep_heads(f, heads);
+    wd_prune_pass(f);
+    WD_AUTO(wd_reader) *reader = wd_segments_reader(f);
+    const wd_audit_range range = {
+        .witnessed = heads, .n_witnessed = 31, .exports = wd_prune_exports(f)};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t *byte = &heads[rows[i] - 1].hash[i];
+        *byte ^= 1;
+        assert_int_equal(wd_audit_verify(reader, &range, &report, NULL), WD_DATA_LOSS);
+        assert_int_equal(report.fault, WD_AUDIT_FORKED);
+        assert_int_equal(report.bad_seq, rows[i]);
+        *byte ^= 1;
+    }
+}
+
 static void a_tombstone_is_read_as_it_was_written(void **state)
 {
     const wd_tombstone made = {
@@ -203,6 +270,8 @@ int main(void)
         TEST(claim_08_what_is_done_to_a_tombstone_is_found),
         TEST(claim_08_what_is_done_to_kept_rows_is_found),
         TEST(claim_08_the_rows_after_a_hole_follow_what_was_pruned),
+        TEST(claim_08_heads_of_pruned_rows_are_looked_for_in_the_exports),
+        TEST(claim_08_a_pruned_row_that_a_witness_saw_otherwise_is_a_fork),
         cmocka_unit_test(a_tombstone_is_read_as_it_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
