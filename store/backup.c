@@ -50,11 +50,13 @@ static wd_status copy_database(const char *dir, const char *path,
 {
     __attribute__((cleanup(wd_auto_sqlite3))) sqlite3 *to = NULL;
     WD_AUTO(wd_reader) *reader = NULL;
+    WD_AUTO_TRAIL moment = {0}; /* of one moment: else each commit begins it anew */
     WD_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", path,
                        strerrordesc_np(errno));
     WD_TRY(wd_reader_open(dir, NULL, &reader, err));
+    WD_TRY(wd_reader_trail(reader, &moment, err));
     WD_TRY(wd_sql_open(path, SQLITE_OPEN_READWRITE, NULL, &to, err));
     WD_TRY(copy_pages(reader->db, to, progress, err));
     return wd_sql_exec(to, "PRAGMA wal_checkpoint(TRUNCATE)", err);
@@ -118,9 +120,9 @@ static wd_status copy_segments(const char *dir, const char *to, wd_error *err)
     __attribute__((cleanup(auto_dir))) DIR *folder = opendir(from_path);
     if (folder == NULL)
         return WD_OK; /* nothing was sealed yet */
-    WD_AUTO_FD int to_dir = mkdir(to_path, 0700) == 0
-                                ? open(to_path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-                                : -1;
+    bool there = mkdir(to_path, 0700) == 0 || errno == EEXIST; /* by the pass before */
+    WD_AUTO_FD int to_dir =
+        there ? open(to_path, O_RDONLY | O_CLOEXEC | O_DIRECTORY) : -1;
     if (to_dir < 0)
         return wd_fail(err, WD_PERMISSION_DENIED, "%s: %s", to_path,
                        strerrordesc_np(errno));

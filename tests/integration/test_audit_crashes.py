@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.gate import program
 from tests.support.store import Store, killed_after
 
-KILLS = 2000 if os.environ.get("WARDED_LONG") else 10
+KILLS = 2000 if os.environ.get("WARDED_LONG") else 70
 MOST_KILLS = 10 * KILLS
 SEGMENT_BYTES = "30000"  # some 180 rows
 
@@ -26,7 +26,7 @@ def test_claim_09_kill_9_while_sealing_loses_no_row(tmp_path: Path) -> None:
     number = 0
     while number < KILLS or len(segments(store)) < 5:
         more = 1 + number // KILLS  # on a slow machine sealing takes more of them
-        lines = (100 + 211 * number % 900) * more
+        lines = (10 + 61 * number % 180) * more
         assert killed_after(command, heads, lines) >= lines, "it ended by itself"
         number += 1
         assert number < MOST_KILLS, segments(store)

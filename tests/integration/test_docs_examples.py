@@ -71,3 +71,50 @@ def test_claim_12_the_examples_of_tokens_do_what_they_say(
     assert re.search(r"^verifies +yes$", after, re.MULTILINE)
     gone = Ctl(stub.home.path / "profile/boss").json("list", "--state", "revoked")
     assert [token["revoked_reason"] for token in gone] == ["laptop stolen"] * 3
+
+
+def test_claim_12_the_examples_of_audit_do_what_they_say(
+    stub: StubGate, tmp_path: Path
+) -> None:
+    act, rows, token, proof, check, signed = (
+        run(stub, tmp_path, script) for script in blocks("audit.md")
+    )
+    boss = "/client/boss"
+    assert "OK" in act
+    assert len(re.findall(r"\bcall\.(?:begin|end)\b", rows)) == 4, "a query and a show"
+    assert boss in rows
+    assert re.search(r"^state +active$", token, re.MULTILINE)
+    assert re.search(r"^sha256 +[0-9a-f]{64}$", proof, re.MULTILINE)
+    assert "up to the one that was signed" in check
+    assert re.search(rf"{boss} \w{{10}} python_code run-17$", check, re.MULTILINE)
+    assert "proof/signer.pem: OK" in signed
+    assert "/gate/" in signed
+    assert signed.endswith("Verified OK\n")
+
+
+def test_claim_12_a_proof_that_was_tampered_with_proves_nothing(
+    stub: StubGate, tmp_path: Path
+) -> None:
+    *made, check, signed = blocks("audit.md")
+    for script in made:
+        run(stub, tmp_path, script)
+    proof = tmp_path / "proof"
+    good = {path: path.read_bytes() for path in proof.iterdir()}
+    lines = good[proof / "rows.jsonl"].splitlines(keepends=True)
+    faults = {
+        "another who": (check, "rows.jsonl", [b"/client/boss", b"/client/ross"]),
+        "a row less": (check, "rows.jsonl", [lines[1], b""]),
+        "its end cut": (check, "rows.jsonl", [lines[-1], b""]),
+        "another head": (check, "checkpoint", [b"=\n2", b"A=\n2"]),
+        "another time": (signed, "checkpoint", [b"\n20", b"\n19"]),
+    }
+    run(stub, tmp_path, check)
+    for name, (script, file, (old, new)) in faults.items():
+        text = good[proof / file]
+        assert old in text, name
+        (proof / file).chmod(0o600)
+        (proof / file).write_bytes(text.replace(old, new, 1))
+        with pytest.raises(AssertionError, match=r"Traceback|Verification failure"):
+            run(stub, tmp_path, script)
+        (proof / file).write_bytes(text)
+    run(stub, tmp_path, signed)

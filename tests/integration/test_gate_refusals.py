@@ -89,6 +89,18 @@ def test_claim_05_a_flood_of_refused_calls_is_counted(
     stub.home.tokctl("audit", "verify")
 
 
+def test_claim_09_a_refusal_whose_row_could_not_be_written_is_counted(
+    stub: StubGate,
+) -> None:
+    with RawClient(profile(stub, "other"), token="") as raw:
+        stub.do("unwritable 1000000")
+        assert reason(raw.call(OBSERVE)) == "TOKEN_MISSING"
+        stub.do("unwritable 0")
+    stub.do("stop")
+    assert stub.wait_end() == "exit 0"
+    assert recorded(stub.home, "auth") == (1, 1)
+
+
 def test_claim_05_the_first_refusal_of_a_cause_has_its_call_id(
     stub: StubGate,
 ) -> None:

@@ -251,6 +251,7 @@ def test_check_by_who_may_not_is_one_failure_and_the_rest_is_not_tried(
     assert failed(done) == ["user"]
     assert "run this as root" in facts(done)["user"]
     untried = {"running", "credentials", "digest key", "store", "sandbox"}
+    untried |= {"audit.export_dir"}
     assert {
         n for n, v in facts(done).items() if v.startswith("- not tried: ")
     } == untried
@@ -276,52 +277,3 @@ def test_check_where_the_gate_cannot_go_is_one_failure(home: Path) -> None:
     done = warded(home, "check")
     assert failed(done) == ["user"]
     assert "chmod o+x" in facts(done)["user"]
-
-
-def no_folder(folder: Path) -> None:
-    """Something else has the name."""
-    folder.write_text("")
-
-
-def of_root(folder: Path) -> None:
-    """The gate's account may look at it."""
-    folder.mkdir(mode=0o755)
-
-
-def of_everyone(folder: Path) -> None:
-    """Whoever likes may remove an export."""
-    folder.mkdir()
-    folder.chmod(0o777)
-
-
-def of_the_gate(folder: Path) -> None:
-    """As docs/audit.md says."""
-    run("install", "-d", "-o", "warded", "-m", "0700", folder)
-
-
-EXPORTS = {
-    "missing": (lambda _: None, "warn", "can't be made: Permission denied"),
-    "no folder": (no_folder, "warn", "can't be written to: Not a directory"),
-    "root's": (of_root, "warn", "can't be written to: Permission denied"),
-    "everyone's": (of_everyone, "warn", "can be written to by others (mode 0777)"),
-    "the gate's": (of_the_gate, "ok", "/archive/exports"),
-}
-
-
-def test_claim_07_check_tries_the_folder_of_exports(home: Path) -> None:
-    archive = home / "archive"
-    archive.mkdir(mode=0o755)
-    exports = archive / "exports"
-    config = home / "warded.yaml"
-    config.write_text(f"{config.read_text()}\naudit:\n  export_dir: {exports}\n")
-    for name, (make, verdict, words) in EXPORTS.items():
-        make(exports)
-        told = facts(warded(home, "check"))["audit.export_dir"]
-        assert told.startswith(f"{verdict} "), name
-        assert words in told, name
-        assert verdict == "ok" or "set audit.export_dir to" in told, name
-        if exports.is_dir():
-            assert list(exports.iterdir()) == [], name
-        exports.rmdir() if exports.is_dir() else exports.unlink(missing_ok=True)
-    shutil.chown(archive, "warded")
-    assert facts(warded(home, "check"))["audit.export_dir"].startswith("ok ")
