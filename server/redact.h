@@ -4,6 +4,8 @@
  * its id. A named secret is a word that ends with one of the list, in either case, and has
  * ":" or "=" behind it: what comes then, up to the end of its quotes, or of the line, is
  * taken out. It takes out too much rather than too little: "token = read()" goes too.
+ * Characters that are escaped, \u0061, \x61 or %61, count as what they mean; what is put
+ * together only when it runs, "wdt" + "1_...", is not known for what it is.
  *
  * Threads: any; pure.  Owns: nothing.
  * Source:  docs/audit.md, "Levels". */

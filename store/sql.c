@@ -34,7 +34,9 @@ static const char *cure_of(int primary)
     case SQLITE_CORRUPT:
         return ": the database is damaged; keep it for inspection and restore a backup";
     case SQLITE_NOTADB:
-        return ": this is not a Warded store, or its first page is damaged";
+        return ": this is not a Warded store, or its first page is damaged; keep it "
+               "for "
+               "inspection and restore a backup";
     case SQLITE_BUSY:
         return ": another process holds its lock";
     default:

@@ -205,51 +205,62 @@ static wd_status witnesses_of(wd_local *local, const Warded__V1__VerifyRequest *
     return WD_OK;
 }
 
+static wd_status fill_verify(wd_local *local, const wd_audit_report *report,
+                             Warded__V1__VerifyReply *reply, wd_error *err)
+{
+    reply->ok = report->fault == WD_AUDIT_SOUND;
+    reply->fault = (Warded__V1__VerifyReply__Fault)report->fault; /* the same numbers */
+    reply->bad_seq = report->bad_seq;
+    if (!reply->ok)
+        reply->message =
+            wd_budget_text(wd_local_budget(local), err->msg, strlen(err->msg));
+    if (reply->message == NULL)
+        return wd_local_no_memory(err);
+    reply->rows = report->rows;
+    reply->witnessed = (uint32_t)report->n_witnessed;
+    reply->tokens = (uint32_t)report->n_tokens;
+    reply->checkpoints = (uint32_t)report->n_signatures;
+    reply->tombstones = (uint32_t)report->n_tombstones;
+    reply->segments = (uint32_t)report->n_segments;
+    reply->unchecked = (uint32_t)report->n_unchecked;
+    return fill_head(local, &report->head, &reply->head, err);
+}
+
 /* A trail that does not verify is an answer, not a failure. */
+static wd_status verify_range(wd_local *local, wd_audit_range *range,
+                              Warded__V1__VerifyReply *reply, wd_error *err)
+{
+    WD_AUTO(wd_reader) *reader = NULL;
+    WD_AUTO(wd_text) *ca = NULL;
+    wd_audit_report report = {.fault = WD_AUDIT_SOUND};
+    WD_TRY(wd_local_ca(local, &ca, err));
+    const wd_checker checker = wd_checkpoint_checker(ca);
+    range->checker = &checker;
+    WD_TRY(wd_local_read(local, &reader, err));
+    wd_status status = wd_audit_verify(reader, range, &report, err);
+    if (status != WD_OK && report.fault == WD_AUDIT_SOUND)
+        return status; /* it could not be read */
+    reply->issuer_unchecked = ca == NULL && report.n_signatures > 0;
+    return fill_verify(local, &report, reply, err);
+}
+
 static wd_status verify(wd_local *local, const ProtobufCMessage *request,
                         ProtobufCMessage **ret_reply, wd_error *err)
 {
     const Warded__V1__VerifyRequest *asked = (const Warded__V1__VerifyRequest *)request;
-    WD_AUTO(wd_reader) *reader = NULL;
-    WD_AUTO(wd_text) *ca = NULL;
     wd_audit_range range = {
         .first = asked->from_seq,
         .last = asked->to_seq,
         .checkpoint = asked->checkpoint[0] != '\0' ? asked->checkpoint : NULL,
         .exports = asked->exports_elsewhere ? NULL : wd_local_exports(local),
     };
-    wd_audit_report report = {.fault = WD_AUDIT_SOUND};
     Warded__V1__VerifyReply *reply = wd_local_take(local, sizeof(*reply));
     if (reply == NULL)
         return wd_local_no_memory(err);
     warded__v1__verify_reply__init(reply);
-    WD_TRY(witnesses_of(local, asked, &range, err));
-    WD_TRY(wd_local_ca(local, &ca, err));
-    const wd_checker checker = wd_checkpoint_checker(ca);
-    range.checker = &checker;
-    WD_TRY(wd_local_read(local, &reader, err));
-    wd_status status = wd_audit_verify(reader, &range, &report, err);
-    if (status != WD_OK && report.fault == WD_AUDIT_SOUND)
-        return status; /* it could not be read */
-    reply->ok = status == WD_OK;
-    reply->fault = (Warded__V1__VerifyReply__Fault)report.fault; /* the same numbers */
-    reply->bad_seq = report.bad_seq;
-    if (status != WD_OK)
-        reply->message =
-            wd_budget_text(wd_local_budget(local), err->msg, strlen(err->msg));
-    if (reply->message == NULL)
-        return wd_local_no_memory(err);
-    reply->rows = report.rows;
-    reply->witnessed = (uint32_t)report.n_witnessed;
-    reply->tokens = (uint32_t)report.n_tokens;
-    reply->checkpoints = (uint32_t)report.n_signatures;
-    reply->tombstones = (uint32_t)report.n_tombstones;
-    reply->segments = (uint32_t)report.n_segments;
-    reply->unchecked = (uint32_t)report.n_unchecked;
-    reply->issuer_unchecked = ca == NULL && report.n_signatures > 0;
-    WD_TRY(fill_head(local, &report.head, &reply->head, err));
     *ret_reply = &reply->base;
-    return WD_OK;
+    WD_TRY(witnesses_of(local, asked, &range, err));
+    return verify_range(local, &range, reply, err);
 }
 
 const wd_local_method wd_local_audit_methods[] = {

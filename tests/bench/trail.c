@@ -262,12 +262,13 @@ static int by_size(const void *a, const void *b)
 /* The rate is that of the median pass: what else the machine does is no pass's fault. */
 static void tell(const bench *b, double *passes, size_t n, double used_s)
 {
+    const double rows = (double)b->rows;
+    const double all = rows * (double)n;
     qsort(passes, n, sizeof(*passes), by_size);
     (void)printf("{\"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-                 "\"client_us\": %.4f, \"calls\": %llu}\n",
-                 (double)b->rows / passes[n / 2], passes[n / 2] * US_A_S,
-                 passes[n - 1] * US_A_S, used_s * US_A_S / (double)(b->rows * n),
-                 (unsigned long long)(b->rows * n));
+                 "\"client_us\": %.4f, \"calls\": %.0f}\n",
+                 rows / passes[n / 2], passes[n / 2] * US_A_S, passes[n - 1] * US_A_S,
+                 used_s * US_A_S / all, all);
 }
 
 static wd_status measure(bench *b, double seconds, wd_error *err)

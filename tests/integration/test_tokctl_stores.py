@@ -27,16 +27,23 @@ def test_absent_store_is_not_found(tmp_path: Path) -> None:
     assert not (tmp_path / "store.db").exists()
 
 
-def test_newer_schema_is_refused(store: Store) -> None:
+def test_claim_09_a_newer_schema_is_refused(store: Store) -> None:
     store.sql("PRAGMA user_version = 99")
     for words in (("list",), ("issue", "a", *WORDS)):
         assert "schema 99" in store.tokctl(*words, exit_status=CONFLICT).stderr
 
 
-def test_damaged_database_is_an_integrity_failure(store: Store) -> None:
-    (store.path / "store.db").write_bytes(b"no database at all" * 500)
+@pytest.mark.parametrize("whole_pages", [0, 1])
+def test_claim_09_a_corrupt_database_is_refused_with_what_to_do(
+    store: Store, whole_pages: int
+) -> None:
+    file = store.path / "store.db"
+    sound = file.read_bytes()[: whole_pages * 4096]
+    file.write_bytes(sound + b"no database at all" * 5000)
     for words in (("list",), ("issue", "a", *WORDS), ("audit", "verify")):
-        assert "damaged" in store.tokctl(*words, exit_status=INTEGRITY).stderr
+        told = store.tokctl(*words, exit_status=INTEGRITY).stderr
+        assert "damaged" in told
+        assert "restore a backup" in told
 
 
 def test_home_and_environment_name_the_store(store: Store, tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ static const struct {
     {"DB_PASSWORD=a b\nc", "DB_PASSWORD=" WD_REDACTED "\nc"},
     {"dbPassword=\"", "dbPassword=\"" WD_REDACTED},
     {"password=", "password=" WD_REDACTED},
+    /* escaped: by JSON, in a text in a text, by a language, by a URL */
+    {"p\\u0061ssword=x", "p\\u0061ssword=" WD_REDACTED},
+    {"\\u0050assword: x", "\\u0050assword: " WD_REDACTED},
+    {"{\\\"p\\\\u0061ssword\\\": \\\"k\\\"}",
+     "{\\\"p\\\\u0061ssword\\\": \\\"" WD_REDACTED "\\\"}"},
+    {"pass\\x77ord = 'x'", "pass\\x77ord = '" WD_REDACTED "'"},
+    {"a=1&password%3Dx", "a=1&password%3D" WD_REDACTED},
+    {"api%5Fkey=x", "api%5Fkey=" WD_REDACTED},
+    {"\\npassword=x", "\\npassword=" WD_REDACTED},
+    {SECRET "-password=x", SHOWN "-password=" WD_REDACTED},
+    /* what only looks so */
+    {"caf\\u00e9 = x", "caf\\u00e9 = x"},
+    {"p\\u00e1ssword=x", "p\\u00e1ssword=x"},
+    {"passwor\\u006", "passwor\\u006"},
+    {"100%", "100%"},
+    {"password%zz", "password%zz"},
+    {"\\\\\\\\\\\\\\\\\\\\", "\\\\\\\\\\\\\\\\\\\\"},
     /* no value, another word */
     {"password", "password"},
     {"the token is lost", "the token is lost"},
@@ -78,6 +95,47 @@ static void no_place_of_a_token_in_a_text_lets_its_secret_through(void **state)
         const wd_span span = {(const uint8_t *)text, strlen(text)};
         assert_true(wd_redact(span, &names, &out) && wd_buffer_append(&out, "", 1));
         assert_null(strstr((const char *)out.data, "abcdefghijkl"));
+    }
+}
+
+enum { JSON, NESTED, LANGUAGE, URL, FORMS };
+
+static void escape(int form, char c, char out[16])
+{
+    const unsigned value = (unsigned char)c;
+    if (form == JSON)
+        (void)snprintf(out, 16, "\\u%04x", value);
+    else if (form == NESTED)
+        (void)snprintf(out, 16, "\\\\\\u%04X", value);
+    else if (form == LANGUAGE)
+        (void)snprintf(out, 16, "\\x%02x", value);
+    else
+        (void)snprintf(out, 16, "%%%02X", value);
+}
+
+static void is_hidden(const char *token)
+{
+    WD_AUTO_BUFFER out = WD_BUFFER_INIT;
+    const wd_span span = {(const uint8_t *)token, strlen(token)};
+    assert_true(wd_redact(span, &names, &out) && wd_buffer_append(&out, "", 1));
+    const char *told = (const char *)out.data;
+    if (strstr(told, WD_REDACTED) == NULL || strstr(told, "PQRS0000") != NULL)
+        fail_msg("%s: %s", token, told);
+}
+
+/* Each character of a token, escaped in each way: its secret is not there. */
+static void claim_07_a_token_of_escaped_characters_is_one(void **state)
+{
+    (void)state;
+    for (int form = 0; form < FORMS; form++) {
+        for (size_t i = 0; i < 64; i++) {
+            char text[160];
+            char escaped[16];
+            escape(form, SECRET[i], escaped);
+            (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)i, SECRET, escaped,
+                           SECRET + i + 1);
+            is_hidden(text);
+        }
     }
 }
 
@@ -116,7 +174,7 @@ static void what_is_set_is_told_by_name_and_of_one_item(void **state)
 
 static void claim_07_a_request_of_any_size_is_a_row_that_fits(void **state)
 {
-    static const size_t sizes[] = {1, 3000, 3072, 3073, 4096, 100000};
+    static const size_t sizes[] = {1, 3071, 3072, 3073, 4096, 100000};
     Warded__V1__Item item = WARDED__V1__ITEM__INIT;
     (void)state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -143,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_07_neither_tokens_nor_named_secrets_are_kept),
+        cmocka_unit_test(claim_07_a_token_of_escaped_characters_is_one),
         cmocka_unit_test(no_place_of_a_token_in_a_text_lets_its_secret_through),
         cmocka_unit_test(what_is_set_is_told_by_name_and_of_one_item),
         cmocka_unit_test(claim_07_a_request_of_any_size_is_a_row_that_fits),

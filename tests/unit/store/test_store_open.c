@@ -116,7 +116,7 @@ static void second_owner_is_refused_with_the_first_ones_pid(void **state)
     wd_fixture_open(f); /* the lock goes with its owner */
 }
 
-static void newer_schema_is_refused(void **state)
+static void claim_09_newer_schema_is_refused(void **state)
 {
     wd_fixture *f = *state;
     wd_reader *reader = NULL;
@@ -244,7 +244,7 @@ static int64_t number(sqlite3 *db, const char *sql)
     return value;
 }
 
-static void older_schema_migrates_with_its_rows(void **state)
+static void claim_09_older_schema_migrates_with_its_rows(void **state)
 {
     wd_fixture *f = *state;
     WD_AUTO(sqlite3) *db = open_steps_db(f);
@@ -379,7 +379,7 @@ int main(void)
         TEST(database_that_others_can_read_is_refused),
         TEST(absent_store_is_not_found_unless_it_may_be_made),
         TEST(second_owner_is_refused_with_the_first_ones_pid),
-        TEST(newer_schema_is_refused),
+        TEST(claim_09_newer_schema_is_refused),
         TEST(database_of_another_program_is_refused),
         TEST(file_that_is_no_database_is_refused),
         TEST(damaged_tail_is_refused_at_start),
@@ -387,7 +387,7 @@ int main(void)
         TEST(reserve_is_set_aside_for_real),
         TEST(files_belong_to_the_folders_owner),
         TEST(chain_id_stays_and_stores_differ),
-        TEST(older_schema_migrates_with_its_rows),
+        TEST(claim_09_older_schema_migrates_with_its_rows),
         TEST(failed_step_leaves_the_older_schema),
         TEST(claim_08_the_first_schema_is_led_on_with_its_tokens),
         TEST(claim_08_an_altered_schema_is_refused_by_name),
