@@ -7,13 +7,12 @@
 #define ENCODING_BYTES 2048U /* most rows take less */
 #define POINTER_TYPE   "wd_row_found"
 
-enum {
-    STORED = WD_AUDIT_CELLS - 1, /* columns that are hashed: all but the chain */
-    STORED_FIRST = WD_AUDIT_FIRST_CELLS - 1,
-    PREV_HASH = STORED,
-    HASH,
-    COLUMNS,
-};
+/* Columns of a stored row: those that are hashed, all but the chain; then its hashes. */
+#define STORED       ((int)WD_AUDIT_CELLS - 1)
+#define STORED_FIRST ((int)WD_AUDIT_FIRST_CELLS - 1)
+#define PREV_HASH    STORED
+#define HASH         (STORED + 1)
+#define COLUMNS      (STORED + 2)
 
 static const char hash_domain[] = "warded-audit-v1";
 

@@ -180,44 +180,40 @@ static wd_status check_export(const looking *l, const wd_tombstone *t, wd_error 
 }
 
 /* Those that were asked about, of the rows of one tombstone. */
-static size_t heads_between(const looking *l, const wd_tombstone *t,
-                            const wd_seen_head **ret_first)
+static wd_export_seen seen_between(const looking *l, const wd_tombstone *t)
 {
-    size_t n = 0;
+    wd_export_seen seen = {.n = 0};
     for (size_t i = 0; i < l->heads->n; i++) {
         uint64_t seq = l->heads->list[i].head.seq;
         bool asked =
             seq >= l->range->first && (l->range->last == 0 || seq <= l->range->last);
         if (!asked || seq < t->first || seq > t->last)
             continue;
-        if (n++ == 0)
-            *ret_first = &l->heads->list[i]; /* they are in order */
+        if (seen.n++ == 0)
+            seen.list = &l->heads->list[i]; /* they are in order */
     }
-    return n;
+    return seen;
 }
 
 /* What was seen of rows that are in an export alone. */
 static wd_status check_seen(const looking *l, const wd_tombstone *t, wd_error *err)
 {
-    const wd_seen_head *seen = NULL;
-    uint64_t bad_seq = 0;
-    size_t n = heads_between(l, t, &seen);
-    if (n == 0)
+    wd_audit_report *report = l->report;
+    wd_export_seen seen = seen_between(l, t);
+    if (l->range->exports == NULL)
+        report->n_unchecked += seen.n;
+    if (seen.n == 0 || l->range->exports == NULL)
         return WD_OK;
-    if (l->range->exports == NULL) {
-        l->report->n_unchecked += n;
-        return WD_OK;
-    }
-    WD_TRY(wd_prune_export_seen(l->range->exports, t, seen, n, &bad_seq, err));
-    if (bad_seq != 0)
+    WD_TRY(wd_prune_export_seen(l->range->exports, t, &seen, err));
+    if (seen.bad_seq != 0)
         return broken(
-            l, WD_AUDIT_FORKED, bad_seq,
+            l, WD_AUDIT_FORKED, seen.bad_seq,
             "is, in the export of what was pruned, not the row that a witness "
             "has seen: the chain was made anew before it",
             err);
-    for (size_t i = 0; i < n; i++)
-        (*(seen[i].signed_by_us ? &l->report->n_checkpoints
-                                : &l->report->n_witnessed))++;
+    for (size_t i = 0; i < seen.n; i++)
+        (*(seen.list[i].signed_by_us ? &report->n_checkpoints
+                                     : &report->n_witnessed))++;
     return WD_OK;
 }
 

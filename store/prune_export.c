@@ -335,8 +335,7 @@ static uint64_t first_bad(FILE *file, const wd_tombstone *t, const wd_seen_head 
 }
 
 wd_status wd_prune_export_seen(const char *folder, const wd_tombstone *t,
-                               const wd_seen_head *seen, size_t n,
-                               uint64_t *ret_bad_seq, wd_error *err)
+                               wd_export_seen *seen, wd_error *err)
 {
     WD_AUTO(wd_text) *path = NULL;
     if (asprintf(&path, "%s/%s", folder, t->file) < 0)
@@ -345,7 +344,7 @@ wd_status wd_prune_export_seen(const char *folder, const wd_tombstone *t,
     if (file == NULL)
         return wd_fail(err, WD_PERMISSION_DENIED, "could not look into %s: %s", path,
                        strerrordesc_np(errno));
-    *ret_bad_seq = first_bad(file, t, seen, n);
+    seen->bad_seq = first_bad(file, t, seen->list, seen->n);
     if (ferror(file) != 0)
         return wd_fail(err, WD_PERMISSION_DENIED, "%s could not be read", path);
     return WD_OK;

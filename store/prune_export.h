@@ -41,11 +41,16 @@ WD_MUST_USE wd_status wd_prune_export_write(const wd_prune_export *to,
 WD_MUST_USE wd_status wd_prune_export_check(const char *folder, const wd_tombstone *t,
                                             wd_error *err);
 
-/* Whether the rows of that file, which was found to be it, have the hashes that somebody saw:
- * `n` of its rows', in order. *ret_bad_seq: the first that has another; 0: none.
+/* Heads of its rows that somebody saw, in order. */
+typedef struct wd_export_seen {
+    const wd_seen_head *list;
+    size_t n;
+    uint64_t bad_seq; /* what is found: the first row with another hash; 0: none */
+} wd_export_seen;
+
+/* Looks for the heads in that file, which was found to be it.
  * Errors: PERMISSION_DENIED  it can't be read; RESOURCE_EXHAUSTED */
 WD_MUST_USE wd_status wd_prune_export_seen(const char *folder, const wd_tombstone *t,
-                                           const wd_seen_head *seen, size_t n,
-                                           uint64_t *ret_bad_seq, wd_error *err);
+                                           wd_export_seen *seen, wd_error *err);
 
 #endif

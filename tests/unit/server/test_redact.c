@@ -133,7 +133,7 @@ static void claim_07_a_token_of_escaped_characters_is_one(void **state)
             char escaped[16];
             escape(form, SECRET[i], escaped);
             (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)i, SECRET, escaped,
-                           SECRET + i + 1);
+                           &SECRET[i + 1]);
             is_hidden(text);
         }
     }
