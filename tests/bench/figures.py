@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 NAME = 60  # its width
 
@@ -52,19 +52,12 @@ class Figures:
         for note in self.notes:
             print(f"note: {note}")
 
-    def write(self, path: Path) -> None:
+    def json(self) -> str:
         """One JSON object a line."""
-        with path.open("w") as file:
-            for one in self.figures:
-                fields = {
-                    "bench": self.bench,
-                    "name": one.name,
-                    "value": one.value,
-                    "unit": one.unit,
-                    "most": one.most,
-                    "least": one.least,
-                }
-                file.write(json.dumps(fields) + "\n")
+        return "".join(
+            json.dumps({"bench": self.bench, **dataclasses.asdict(one)}) + "\n"
+            for one in self.figures
+        )
 
     def is_good(self) -> bool:
         """Whether each goal is met."""

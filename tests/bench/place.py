@@ -25,7 +25,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 _TARGETS = (
     *("warded", "warded-execd", "warded-slot", "tokctl", "python_stubs"),
-    *("bench_rpc_client", "bench_tokens", "bench_trail"),
+    *("bench_rpc_client", "bench_tokens", "bench_trail", "bench_audit", "bench_ask"),
 )
 _TURN_S = 120.0  # a turn that takes longer is stuck
 
@@ -81,17 +81,24 @@ def need_grpcio() -> str:
 
 
 @contextlib.contextmanager
-def a_gate(*scopes: str) -> Iterator[tuple[Gate, Path]]:
-    """A gate of the Release build, as installed, and a profile that may call it."""
+def a_folder() -> Iterator[Path]:
+    """Which a gate's account can reach; removed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="warded-bench-"))
-    folder.chmod(0o755)  # the gate's account has to reach it
-    home = Home.make(folder / "home")
-    profile = home.profile("bench", *scopes)
+    folder.chmod(0o755)
     try:
-        with Gate(home) as gate:
-            yield gate, profile
+        yield folder
     finally:
         remove(folder)
+
+
+@contextlib.contextmanager
+def a_gate(*scopes: str) -> Iterator[tuple[Gate, Path]]:
+    """A gate of the Release build, as installed, and a profile that may call it."""
+    with a_folder() as folder:
+        home = Home.make(folder / "home")
+        profile = home.profile("bench", *scopes)
+        with Gate(home) as gate:
+            yield gate, profile
 
 
 def take_turn(command: Sequence[str | Path], server: int = 0) -> Turn:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.bench.rounds import Outcome, Turn
 
@@ -57,11 +56,11 @@ class Report:
         for goal in self.goals:
             print(self._judge(goal)[1])
 
-    def write(self, path: Path) -> None:
+    def json(self) -> str:
         """One JSON object a line."""
-        with path.open("w") as file:
-            for line in self.lines():
-                fields = {
+        return "".join(
+            json.dumps(
+                {
                     "bench": self.bench,
                     "case": line.case,
                     "unit": line.unit,
@@ -70,7 +69,10 @@ class Report:
                     "peer_value": round(line.peer_value, 3),
                     "ratio": round(line.ratio, 3),
                 }
-                file.write(json.dumps(fields) + "\n")
+            )
+            + "\n"
+            for line in self.lines()
+        )
 
     def is_good(self) -> bool:
         """Whether each goal is met; one that can't be judged is not."""

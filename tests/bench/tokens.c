@@ -151,8 +151,8 @@ static bool read_texts(bench *b, const char *path)
         return false;
     b->n = (size_t)ftell(file) / LINE;
     b->texts = malloc(b->n * LINE);
-    rewind(file);
-    if (b->n == 0 || b->texts == NULL || fread(b->texts, LINE, b->n, file) != b->n)
+    if (fseek(file, 0, SEEK_SET) != 0 || b->n == 0 || b->texts == NULL ||
+        fread(b->texts, LINE, b->n, file) != b->n)
         return false;
     for (size_t i = 0; i < b->n; i++)
         b->texts[i * LINE + WD_TOKEN_CHARS] = '\0';
@@ -194,37 +194,41 @@ static int check(bench *b, double opened_ms, double bytes)
 
 /* --- list ---------------------------------------------------------------------------- */
 
-static wd_status page(bench *b, const char *text, const char *sort, double *ret_ms,
-                      uint64_t *ret_total, wd_error *err)
+typedef struct listing {
+    const char *filter, *sort;
+    double ms;
+    uint64_t total;
+} listing;
+
+static wd_status page(bench *b, listing *l, wd_error *err)
 {
     WD_AUTO(wd_token_filter) *filter = NULL;
     const int64_t began_ns = now_ns();
-    WD_TRY(wd_token_filter_parse(text, wd_store_now_ms(b->store), &filter, err));
-    const wd_token_query query = {.filter = filter, .sort = sort, .cursor = ""};
+    WD_TRY(wd_token_filter_parse(l->filter, wd_store_now_ms(b->store), &filter, err));
+    const wd_token_query query = {.filter = filter, .sort = l->sort, .cursor = ""};
     WD_AUTO_PAGE found = {0};
     WD_TRY(wd_token_page_read(wd_store_tokens(b->store), &query, &found, err));
-    *ret_ms = since_ms(began_ns);
-    *ret_total = found.total;
+    l->ms = since_ms(began_ns);
+    l->total = found.total;
     return WD_OK;
 }
 
 static wd_status list(bench *b, wd_error *err)
 {
-    static const char *const asked[][2] = {
-        {"", "created"},
-        {"", "-expires"},
-        {"", "name"},
-        {"owner=owner7", "created"},
-        {"owner=owner7* state=active purpose=nightly", "name"},
-        {"scope=observe:python_code used<-30d", "owner"},
+    listing asked[] = {
+        {.filter = "", .sort = "created"},
+        {.filter = "", .sort = "-expires"},
+        {.filter = "", .sort = "name"},
+        {.filter = "owner=owner7", .sort = "created"},
+        {.filter = "owner=owner7* state=active purpose=nightly", .sort = "name"},
+        {.filter = "scope=observe:python_code used<-30d", .sort = "owner"},
     };
     (void)printf("{\"pages\": [");
     for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
-        double ms = 0;
-        uint64_t total = 0;
-        WD_TRY(page(b, asked[i][0], asked[i][1], &ms, &total, err));
+        listing *l = &asked[i];
+        WD_TRY(page(b, l, err));
         (void)printf("%s[\"%s\", \"%s\", %" PRIu64 ", %.1f]", i > 0 ? ", " : "",
-                     asked[i][0], asked[i][1], total, ms);
+                     l->filter, l->sort, l->total, l->ms);
     }
     (void)printf("]}\n");
     return WD_OK;

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tests.bench import place
 from tests.bench.figures import Figure, Figures
-from tests.support.gate import Gate, Home, remove
+from tests.support.gate import Gate, Home
 
 LIVE = 100_000  # tokens, where checks and revocations are measured
 LISTED, LISTED_QUICK = 1_000_000, 100_000
@@ -30,14 +29,9 @@ NOTES = (
 
 def run(*, quick: bool) -> Figures:
     """Measure all of it."""
-    folder = Path(tempfile.mkdtemp(prefix="warded-bench-"))
-    folder.chmod(0o755)  # the gate's account has to reach it
-    try:
+    with place.a_folder() as folder:
         figures = [*checks(folder / "live"), *revocations(folder / "home")]
-        listed = LISTED_QUICK if quick else LISTED
-        figures += pages(folder / "many", listed)
-    finally:
-        remove(folder)
+        figures += pages(folder / "many", LISTED_QUICK if quick else LISTED)
     return Figures("tokens", figures, NOTES)
 
 

@@ -22,6 +22,7 @@
 #include "store/audit_cells.h"
 #include "store/audit_verify.h"
 #include "store/writer.h"
+#include "tests/bench/rows.h"
 
 #define ROWS_A_COMMIT 1000U
 #define MOST_PASSES   4096U
@@ -43,45 +44,14 @@ typedef struct filling {
     uint64_t next, n;
 } filling;
 
-/* A pair of rows of an action, as the gate writes them. */
-static wd_status append(wd_store *store, uint64_t i, wd_error *err)
-{
-    char call[48];
-    char trajectory[40];
-    bool begins = i % 2 == 0;
-    (void)snprintf(call, sizeof(call), "019acf3c-7a10-7e3b-9f6d-%012llx",
-                   (unsigned long long)(i / 2));
-    (void)snprintf(trajectory, sizeof(trajectory), "trajectory-%llu",
-                   (unsigned long long)(i / 64));
-    const wd_audit_row row = {
-        .event = begins ? "call.begin" : "call.end",
-        .outcome = begins ? NULL : "ok",
-        .principal = "spiffe://warded.local/ns/default/owner/ann/client/trainer",
-        .token_id = "0123456789",
-        .peer_cert = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-        .peer_addr = "127.0.0.1:43210",
-        .method = "/warded.v1.Observation/GetObservation",
-        .scope = "observe:python_code",
-        .trajectory_id = trajectory,
-        .call_id = call,
-        .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
-        .duration_us = begins ? 0 : 1234,
-        .bytes_in = 400,
-        .bytes_out = begins ? 0 : 200,
-        .digest = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210",
-        .tool = "python_code",
-        .owner = "ann",
-        .family = "0123456789",
-        .pool = "default",
-    };
-    return wd_audit_append(store, &row, err);
-}
-
 static wd_status apply(wd_store *store, wd_store_job *job, wd_error *err)
 {
     filling *f = (filling *)job;
-    for (size_t i = 0; i < ROWS_A_COMMIT && f->next < f->n; i++)
-        WD_TRY(append(store, f->next++, err));
+    for (size_t i = 0; i < ROWS_A_COMMIT && f->next < f->n; i++) {
+        wd_bench_texts texts;
+        const wd_audit_row row = wd_bench_row(f->next++, &texts);
+        WD_TRY(wd_audit_append(store, &row, err));
+    }
     return WD_OK;
 }
 
