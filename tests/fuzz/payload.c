@@ -201,7 +201,9 @@ static void check_handler(const ProtobufCMessage *message)
 static void check_policy(const wd_route *route, wd_span bytes)
 {
     wd_request request = {.payload = bytes, .method = route->method->path};
-    wd_call call = {.gate = &the_scene()->gate,
+    wd_peer peer = {.account = NULL}; /* nobody's budget */
+    wd_call call = {.peer = &peer,
+                    .gate = &the_scene()->gate,
                     .request = &request,
                     .route = route,
                     .token = the_scene()->boss.token};

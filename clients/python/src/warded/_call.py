@@ -78,6 +78,7 @@ class Call(Generic[Out]):
         self.token = ""  # that it was sent with; a secret
         self.reply: Reply | None = None
         self.cancel_asked = False
+        self.cancel_sent = False
         self.carrier: Carrier | None = None  # the connection that took it
         self._keeper = keeper
         self._clock = clock

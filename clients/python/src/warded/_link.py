@@ -176,8 +176,11 @@ class Link:
         return True
 
     def _send_cancel(self, call: Call[Any]) -> None:
-        if call.carrier is None:
-            return
+        """Once: who cancels and who has just sent the call may both come here."""
+        with self._state:
+            if call.cancel_sent or call.carrier is None:
+                return
+            call.cancel_sent = True
         try:
             token = self._read_token(self.clock.mono_ms())
             call.carrier.send(encode_cancel(call.id, token), None)
