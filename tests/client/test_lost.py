@@ -15,6 +15,7 @@ import pytest
 import warded
 from warded import v1
 from warded._callid import SystemClock, make_call_id
+from warded._connection import Connection
 
 from tests.client.c_caller import calling, parse
 from tests.client.conftest import write_gate
@@ -151,6 +152,27 @@ def test_claim_06_nobody_asks_for_what_was_cancelled(
     kinds = [request.kind for request in gate.seen.requests]
     assert kinds == [v1.Request.CALL, v1.Request.CANCEL]
     assert gate.seen.connections == 1
+
+
+def test_a_cancel_that_comes_while_the_call_is_sent_is_sent_once(
+    start: Start, channel_of: ChannelOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = start(lambda gate, request: None)
+    send, cancels = Connection.send, []
+
+    def cancelled_at_once(self: Connection, body: bytes, call: Any) -> None:
+        send(self, body, call)
+        if call is None:
+            cancels.append(body)
+        else:
+            call.cancel()  # as another thread may
+
+    monkeypatch.setattr(Connection, "send", cancelled_at_once)
+    call = start_one(channel_of(gate))
+    gate.wait_for(lambda seen: len(seen.requests) >= 2)
+    gate.drop_connections()
+    unknown(call)  # by the thread that has sent it
+    assert len(cancels) == 1
 
 
 def test_claim_06_nobody_asks_once_the_channel_is_closed(
