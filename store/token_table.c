@@ -7,9 +7,8 @@
 #include "store/internal.h"
 #include "store/token_family.h"
 
-#define SOME 256U /* tokens copied under the lock at a time */
-#define FIRST_BUCKETS                                                                  \
-    1024U /* a power of two; doubles when half as many tokens are in */
+#define SOME          256U  /* tokens copied under the lock at a time */
+#define FIRST_BUCKETS 1024U /* a power of two; doubles when as many tokens are in */
 
 struct wd_token_table {
     pthread_rwlock_t lock;
@@ -167,7 +166,7 @@ static bool add(wd_token_table *table, wd_token *token)
     if (family == NULL)
         return false;
     join(family, wd_token_body_of(token));
-    if (table->n_tokens >= table->n_buckets / 2)
+    if (table->n_tokens >= table->n_buckets)
         grow(table);
     put(table->buckets, table->n_buckets, token);
     table->all[table->n_tokens++] = token;

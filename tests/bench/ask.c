@@ -3,14 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "proto/c/clock.h"
 #include "store/audit.h"
+#include "tests/bench/measure.h"
 #include "tests/bench/rows.h"
-
-static int64_t now_ns(void)
-{
-    return wd_clock_mono_ns(wd_clock_system());
-}
 
 typedef struct question {
     const char *name;
@@ -29,13 +24,13 @@ static wd_status ask(wd_reader *reader, const question *q, bool first, wd_error 
 {
     uint64_t rows = 0, next = 0;
     const wd_audit_sink sink = {count, &rows};
-    const int64_t began_ns = now_ns();
+    const int64_t began_ns = wd_bench_now_ns();
     if (first)
         WD_TRY(wd_audit_tail(reader, &q->filter, &sink, err));
     else
         WD_TRY(wd_audit_query(reader, &q->filter, &sink, &next, err));
     (void)printf("%s[\"%s\", %" PRIu64 ", %.2f]", first ? "" : ", ", q->name, rows,
-                 (double)(now_ns() - began_ns) / 1e6);
+                 (double)(wd_bench_now_ns() - began_ns) / 1e6);
     return WD_OK;
 }
 

@@ -7,19 +7,17 @@
  *   paced N S         N rows a second for S seconds, whatever becomes of them
  *   pruned N S        the same, while what was there is sealed, exported to DIR.exports
  *                     and pruned */
-#include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "proto/c/clock.h"
 #include "store/archive.h"
 #include "store/writer.h"
+#include "tests/bench/measure.h"
 #include "tests/bench/rows.h"
 
 #define DEPTH_MAX     4096U
@@ -53,53 +51,21 @@ struct bench {
     atomic_bool failed;
 };
 
-static int64_t now_ns(void)
-{
-    return wd_clock_mono_ns(wd_clock_system());
-}
-
-static void sleep_until(int64_t ns)
-{
-    const struct timespec at = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0) {
-    }
-}
-
-static double cpu_us(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 static void note(bench *b, int64_t began_ns)
 {
-    const int64_t ended_ns = now_ns();
+    const int64_t ended_ns = wd_bench_now_ns();
     if (began_ns >= b->start_ns && ended_ns <= b->end_ns && b->measured < LATENCIES)
         b->latencies_ns[b->measured++] = ended_ns - began_ns;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int tell(bench *b)
 {
-    const size_t n = b->measured;
-    if (n == 0 || b->failed)
-        return 1;
-    qsort(b->latencies_ns, n, sizeof(*b->latencies_ns), ascending);
-    const double seconds = (double)(b->end_ns - b->start_ns) / 1e9;
-    const size_t middle = n / 2;
-    const size_t late = n * 99 / 100;
-    (void)printf("{\"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-                 "\"client_us\": %.2f, \"calls\": %zu}\n",
-                 (double)n / seconds, (double)b->latencies_ns[middle] / 1e3,
-                 (double)b->latencies_ns[late] / 1e3, b->used_us / (double)n, n);
-    return 0;
+    const wd_bench_turn turn = {.latencies_ns = b->latencies_ns,
+                                .n = b->failed ? 0 : b->measured,
+                                .seconds = b->seconds,
+                                .used_us = b->used_us,
+                                .calls = b->measured};
+    return wd_bench_print(&turn);
 }
 
 /* --- product ------------------------------------------------------------------------- */
@@ -115,7 +81,7 @@ static wd_status append(wd_store *store, wd_store_job *job, wd_error *err)
 static void submit(lane *l)
 {
     l->row = l->bench->rows++;
-    l->began_ns = now_ns();
+    l->began_ns = wd_bench_now_ns();
     wd_writer_submit(l->bench->writer, &l->job);
 }
 
@@ -127,7 +93,7 @@ static void done(wd_store_job *job)
     if (job->status != WD_OK)
         b->failed = true;
     note(b, l->began_ns);
-    if (!b->failed && now_ns() < b->end_ns)
+    if (!b->failed && wd_bench_now_ns() < b->end_ns)
         submit(l);
     else
         atomic_fetch_sub(&b->live, 1);
@@ -151,7 +117,7 @@ static void begun(wd_store_job *job)
 
 static void start_clock(bench *b)
 {
-    b->start_ns = now_ns() + WARM_NS;
+    b->start_ns = wd_bench_now_ns() + WARM_NS;
     b->end_ns = b->start_ns + (int64_t)(b->seconds * 1e9);
 }
 
@@ -161,12 +127,12 @@ static void product(bench *b)
     start_clock(b);
     b->live = b->depth;
     wd_writer_submit(b->writer, &first.job);
-    sleep_until(b->start_ns);
-    b->used_us = -cpu_us();
-    sleep_until(b->end_ns);
-    b->used_us += cpu_us();
+    wd_bench_sleep_until(b->start_ns);
+    b->used_us = -wd_bench_cpu_us();
+    wd_bench_sleep_until(b->end_ns);
+    b->used_us += wd_bench_cpu_us();
     while (b->live > 0)
-        sleep_until(now_ns() + 1000000);
+        wd_bench_sleep_until(wd_bench_now_ns() + 1000000);
 }
 
 /* What was there is old enough to go. */
@@ -204,12 +170,9 @@ static bool bind_row(sqlite3_stmt *stmt, const wd_audit_row *row, uint64_t seq)
         row->peer_cert, row->peer_addr,     row->method,    row->scope,
         row->call_id,   row->trajectory_id, row->trace_id,  row->digest,
         row->tool,      row->owner,         row->family,    row->pool};
-    const int64_t numbers[] = {(int64_t)seq,
-                               now_ns() / 1000000,
-                               now_ns(),
-                               (int64_t)row->duration_us,
-                               (int64_t)row->bytes_in,
-                               (int64_t)row->bytes_out};
+    const int64_t numbers[] = {(int64_t)seq,           wd_bench_now_ns() / 1000000,
+                               wd_bench_now_ns(),      (int64_t)row->duration_us,
+                               (int64_t)row->bytes_in, (int64_t)row->bytes_out};
     const int n_numbers = sizeof(numbers) / sizeof(*numbers);
     const int n_texts = sizeof(texts) / sizeof(*texts);
     const int hashes = n_numbers + n_texts + 1;
@@ -235,7 +198,7 @@ static const char insert[] =
 static bool commit_group(bench *b, sqlite3 *db, sqlite3_stmt *stmt)
 {
     wd_bench_texts texts;
-    const int64_t began_ns = now_ns();
+    const int64_t began_ns = wd_bench_now_ns();
     bool ok = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
     for (unsigned i = 0; i < b->depth && ok; i++) {
         const wd_audit_row row = wd_bench_row(b->rows++, &texts);
@@ -252,12 +215,12 @@ static bool bare_groups(bench *b, sqlite3 *db, sqlite3_stmt *stmt)
 {
     bool ok = true;
     start_clock(b);
-    while (now_ns() < b->start_ns && ok)
+    while (wd_bench_now_ns() < b->start_ns && ok)
         ok = commit_group(b, db, stmt);
-    b->used_us = -cpu_us();
-    while (now_ns() < b->end_ns && ok)
+    b->used_us = -wd_bench_cpu_us();
+    while (wd_bench_now_ns() < b->end_ns && ok)
         ok = commit_group(b, db, stmt);
-    b->used_us += cpu_us();
+    b->used_us += wd_bench_cpu_us();
     return ok;
 }
 
@@ -297,19 +260,19 @@ static void noted(wd_store_job *job)
 static void pace(bench *b, double rate)
 {
     start_clock(b);
-    b->used_us = -cpu_us();
-    for (uint64_t i = 0; now_ns() < b->end_ns && !b->failed; i++) {
+    b->used_us = -wd_bench_cpu_us();
+    for (uint64_t i = 0; wd_bench_now_ns() < b->end_ns && !b->failed; i++) {
         lane *l = &b->lanes[i % DEPTH_MAX];
         if (atomic_fetch_add(&b->live, 1) == DEPTH_MAX)
             b->failed = true;
         *l = (lane){.job = {.apply = append, .done = noted}, .bench = b, .row = i};
-        l->began_ns = now_ns();
+        l->began_ns = wd_bench_now_ns();
         wd_writer_submit(b->writer, &l->job);
-        sleep_until(b->start_ns - WARM_NS + (int64_t)((double)i * 1e9 / rate));
+        wd_bench_sleep_until(b->start_ns - WARM_NS + (int64_t)((double)i * 1e9 / rate));
     }
     while (b->live > 0 && !b->failed)
-        sleep_until(now_ns() + 1000000);
-    b->used_us += cpu_us();
+        wd_bench_sleep_until(wd_bench_now_ns() + 1000000);
+    b->used_us += wd_bench_cpu_us();
 }
 
 static void say_pass(void *arg, const wd_error *err)

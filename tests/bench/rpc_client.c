@@ -1,19 +1,17 @@
 /* rpc_client URL PROFILE DEPTH SECONDS PADDING - Health.Check from C, over stock NNG
  * REQ and our TLS engine; prints one JSON object, as loop.py does. */
-#include <inttypes.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "proto/c/clock.h"
 #include "proto/c/envelope.h"
 #include "proto/c/uuid.h"
 #include "proto/tls/engine.h"
+#include "tests/bench/measure.h"
 #include "warded/v1/health.pb-c.h"
 
 #define WARM_NS   700000000LL
@@ -41,11 +39,6 @@ typedef struct lane {
     bool sending;
 } lane;
 
-static int64_t now_ns(void)
-{
-    return wd_clock_mono_ns(wd_clock_system());
-}
-
 static void fail(bench *b, const char *what)
 {
     if (!atomic_exchange(&b->failed, true))
@@ -71,7 +64,7 @@ static bool encode(lane *l)
 static void begin(lane *l)
 {
     nng_msg *message = NULL;
-    l->began_ns = now_ns();
+    l->began_ns = wd_bench_now_ns();
     if (!encode(l) || nng_msg_alloc(&message, 0) != 0 ||
         nng_msg_append(message, l->out.data, l->out.size) != 0) {
         fail(l->bench, "out of memory");
@@ -103,7 +96,7 @@ static bool take_reply(lane *l)
 static void note(lane *l)
 {
     bench *b = l->bench;
-    const int64_t ended_ns = now_ns();
+    const int64_t ended_ns = wd_bench_now_ns();
     atomic_fetch_add(&b->calls, 1);
     if (ended_ns < b->start_ns || ended_ns > b->end_ns)
         return;
@@ -128,7 +121,7 @@ static void on_event(void *arg)
         return;
     }
     note(l);
-    if (now_ns() < l->bench->end_ns)
+    if (wd_bench_now_ns() < l->bench->end_ns)
         begin(l);
     else
         atomic_fetch_sub(&l->bench->live, 1);
@@ -187,49 +180,10 @@ static bool dial(bench *b, const char *url, nng_tls_config *config)
            nng_dialer_start(dialer, 0) == 0;
 }
 
-static double cpu_us(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-static void sleep_until(int64_t ns)
-{
-    const struct timespec at = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0) {
-    }
-}
-
-static int compare(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int print_result(const bench *b, double used_us)
-{
-    const unsigned n = b->n_latencies < LATENCIES ? b->n_latencies : LATENCIES;
-    if (n == 0 || b->failed)
-        return 1;
-    qsort(b->latencies_ns, n, sizeof(*b->latencies_ns), compare);
-    const size_t middle = (size_t)n / 2;
-    const size_t late = (size_t)n * 99 / 100;
-    const double seconds = (double)(b->end_ns - b->start_ns) / 1e9;
-    (void)printf("{\"rate\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-                 "\"client_us\": %.2f, \"calls\": %" PRIu64 "}\n",
-                 (double)n / seconds, (double)b->latencies_ns[middle] / 1e3,
-                 (double)b->latencies_ns[late] / 1e3, used_us / (double)n,
-                 (uint64_t)b->calls);
-    return 0;
-}
-
 /* The lanes end by themselves: each answer is awaited. */
 static int measure(bench *b, lane *lanes, unsigned depth, double seconds)
 {
-    b->start_ns = now_ns() + WARM_NS;
+    b->start_ns = wd_bench_now_ns() + WARM_NS;
     b->end_ns = b->start_ns + (int64_t)(seconds * 1e9);
     b->live = depth;
     for (unsigned i = 0; i < depth; i++) {
@@ -239,13 +193,19 @@ static int measure(bench *b, lane *lanes, unsigned depth, double seconds)
             return 1;
         begin(&lanes[i]);
     }
-    sleep_until(b->start_ns);
-    double used_us = -cpu_us();
-    sleep_until(b->end_ns);
-    used_us += cpu_us();
+    wd_bench_sleep_until(b->start_ns);
+    double used_us = -wd_bench_cpu_us();
+    wd_bench_sleep_until(b->end_ns);
+    used_us += wd_bench_cpu_us();
     while (b->live > 0)
-        sleep_until(now_ns() + 1000000);
-    return print_result(b, used_us);
+        wd_bench_sleep_until(wd_bench_now_ns() + 1000000);
+    const unsigned n = b->n_latencies < LATENCIES ? b->n_latencies : LATENCIES;
+    const wd_bench_turn turn = {.latencies_ns = b->latencies_ns,
+                                .n = b->failed ? 0 : n,
+                                .seconds = seconds,
+                                .used_us = used_us,
+                                .calls = b->calls};
+    return wd_bench_print(&turn);
 }
 
 int main(int argc, char **argv)

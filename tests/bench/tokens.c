@@ -15,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proto/c/clock.h"
 #include "proto/c/siphash.h"
 #include "store/audit.h"
 #include "store/token_list.h"
 #include "store/token_table.h"
 #include "store/writer.h"
+#include "tests/bench/measure.h"
 
 #define GROUP   1000U
 #define CHECKS  1000000U
@@ -36,11 +36,6 @@ typedef struct bench {
     uint64_t drawn;
 } bench;
 
-static int64_t now_ns(void)
-{
-    return wd_clock_mono_ns(wd_clock_system());
-}
-
 /* Of this thread: what others take does not count. */
 static int64_t cpu_ns(void)
 {
@@ -51,7 +46,7 @@ static int64_t cpu_ns(void)
 
 static double since_ms(int64_t began_ns)
 {
-    return (double)(now_ns() - began_ns) / 1e6;
+    return (double)(wd_bench_now_ns() - began_ns) / 1e6;
 }
 
 /* Any spread will do: nobody is to guess it. */
@@ -124,7 +119,7 @@ static wd_status fill_one(bench *b, size_t first, group *g, FILE *texts, wd_erro
 static wd_status fill(bench *b, FILE *texts, size_t count, wd_error *err)
 {
     static group g = {.job = {.apply = apply}};
-    const int64_t began_ns = now_ns();
+    const int64_t began_ns = wd_bench_now_ns();
     for (size_t done = 0; done < count; done += g.n) {
         g.n = count - done < GROUP ? count - done : GROUP;
         WD_TRY(fill_one(b, done, &g, texts, err));
@@ -203,7 +198,7 @@ typedef struct listing {
 static wd_status page(bench *b, listing *l, wd_error *err)
 {
     WD_AUTO(wd_token_filter) *filter = NULL;
-    const int64_t began_ns = now_ns();
+    const int64_t began_ns = wd_bench_now_ns();
     WD_TRY(wd_token_filter_parse(l->filter, wd_store_now_ms(b->store), &filter, err));
     const wd_token_query query = {.filter = filter, .sort = l->sort, .cursor = ""};
     WD_AUTO_PAGE found = {0};
@@ -341,9 +336,9 @@ static int secret(bench *b)
         char text[LINE]; /* the same memory for all */
         classes[i] = (uint8_t)(draw(b) % RIGHT);
         memcpy(text, wrong[classes[i]].chars, LINE);
-        const int64_t began_ns = now_ns();
+        const int64_t began_ns = wd_bench_now_ns();
         ok = check_text(b, text, now_ms) != WD_OK;
-        times[i] = (float)(now_ns() - began_ns);
+        times[i] = (float)(wd_bench_now_ns() - began_ns);
     }
     int status = ok ? tell_secret(times, classes, n) : 1;
     free(times);
@@ -356,7 +351,7 @@ static int secret(bench *b)
 static int look(bench *b, const char *verb, const char *dir, wd_error *err)
 {
     const double before = resident_bytes();
-    const int64_t began_ns = now_ns();
+    const int64_t began_ns = wd_bench_now_ns();
     if (open_store(b, dir, false, err) != WD_OK)
         return say(err);
     const double opened_ms = since_ms(began_ns);

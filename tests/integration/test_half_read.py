@@ -40,9 +40,7 @@ CONNECTION = 128 * 1024  # of one: TLS's buffers, and what ASan puts around them
 def gate(new_home: NewHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[StubGate]:
     """Over a stub executor, with 64 MiB for replies that are not read."""
     strangers.allow_descriptors()
-    options = os.environ.get("ASAN_OPTIONS", "")
-    quarantine = f"quarantine_size_mb={QUARANTINE_MIB}"
-    monkeypatch.setenv("ASAN_OPTIONS", f"{options}:{quarantine}".strip(":"))
+    strangers.keep_little_freed(monkeypatch, QUARANTINE_MIB)
     home = new_home()
     limits = f"limits:\n  request_bytes: {BUDGET}\n  reply_bytes: {KEPT}\n"
     home.config.write_text(f"{home.config.read_text()}\n{limits}")

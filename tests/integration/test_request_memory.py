@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -48,9 +47,7 @@ def empty_items() -> bytes:
 @pytest.fixture
 def gate(new_home: NewHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[StubGate]:
     """Over a stub executor, with 16 MiB for all requests together."""
-    options = os.environ.get("ASAN_OPTIONS", "")
-    quarantine = f"quarantine_size_mb={QUARANTINE_MIB}"
-    monkeypatch.setenv("ASAN_OPTIONS", f"{options}:{quarantine}".strip(":"))
+    strangers.keep_little_freed(monkeypatch, QUARANTINE_MIB)
     home = new_home()
     limits = f"limits:\n  frame_bytes: {BUDGET // 4}\n  request_bytes: {BUDGET}\n"
     home.config.write_text(f"{home.config.read_text()}\n{limits}")
