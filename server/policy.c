@@ -80,10 +80,31 @@ static void release_account(void *arg, size_t bytes)
     wd_tls_account_release(arg, bytes);
 }
 
+/* A principal's share of all requests, as wd_tls_account has it. */
+static uint64_t share_of(uint64_t request_bytes)
+{
+    return (request_bytes + WD_REQUEST_SLACK_BYTES) / WD_SHARES;
+}
+
+static wd_step refuse_for_good(const wd_call *call, wd_error *err)
+{
+    (void)wd_refuse(err, WD_REASON_TOO_LARGE,
+                    "this request of %zu bytes is decoded into %zu or more: a "
+                    "principal's share, a quarter of limits.request_bytes (%" PRIu64
+                    "), would not hold both if it were empty; send less, or have the "
+                    "setting raised",
+                    call->frame.size, wd_budget_wanted(call->budget),
+                    call->gate->config->limits.request_bytes);
+    return WD_FAILED;
+}
+
 static wd_step refuse_memory(const wd_call *call, wd_error *err)
 {
     uint64_t most = call->gate->config->limits.request_bytes;
+    uint64_t alone = call->frame.size + wd_budget_wanted(call->budget);
 
+    if (alone > share_of(most)) /* to send it again would not help */
+        return refuse_for_good(call, err);
     if (wd_budget_refused(call->budget) == (int)WD_TLS_OVER_SHARE)
         (void)wd_refuse(err, WD_REASON_QUOTA,
                         "requests in memory and what they are decoded into may take a "

@@ -45,6 +45,7 @@ struct wd_budget {
     size_t held; /* charged to the purse */
     bool spent;
     int refused;           /* by the purse, and why; 0: not */
+    size_t wanted;         /* it would have held so much then */
     wd_budget_purse purse; /* zeroed: none */
     chunk *chunks;         /* the newest first; only that one is filled further */
 };
@@ -86,11 +87,13 @@ static bool charge(wd_budget *budget, size_t bytes)
     if (budget->purse.charge == NULL)
         return true;
     int no = budget->purse.charge(budget->purse.arg, bytes);
-    if (no != 0)
-        budget->refused = no;
-    else
+    if (no == 0) {
         budget->held += bytes;
-    return no == 0;
+        return true;
+    }
+    budget->refused = no;
+    budget->wanted = budget->held + bytes;
+    return false;
 }
 
 void wd_budget_free(wd_budget *budget)
@@ -188,4 +191,9 @@ bool wd_budget_spent(const wd_budget *budget)
 int wd_budget_refused(const wd_budget *budget)
 {
     return budget->refused;
+}
+
+size_t wd_budget_wanted(const wd_budget *budget)
+{
+    return budget->wanted;
 }

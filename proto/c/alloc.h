@@ -58,6 +58,9 @@ size_t wd_budget_used(const wd_budget *budget);  /* bytes handed out */
 /* What the purse said when it refused; 0: it has not. */
 int wd_budget_refused(const wd_budget *budget);
 
+/* What it would have kept then, had the purse not refused; 0: it has not. */
+size_t wd_budget_wanted(const wd_budget *budget);
+
 /* Whether an allocation was refused: how to tell "too large" from "malformed". */
 bool wd_budget_spent(const wd_budget *budget);
 

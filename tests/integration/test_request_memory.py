@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ LOOK_S = 0.05
 QUARANTINE_MIB = 8
 BESIDE = 96 * MIB
 
+SHARE = (BUDGET + 4 * 65536) // 4  # a quarter of all, with room for the largest frame
+ROUND = 64  # at most so much is charged at a time for one byte more
+
 HELD = Item(trajectory_id="t", action="hold", tool="python_code")
 
 
@@ -36,6 +40,13 @@ def unknown_fields() -> bytes:
     size = len(item)
     varint = bytes((size & 127 | 128, size >> 7 & 127 | 128, size >> 14))
     return b"\x0a" + varint + bytes(item)
+
+
+def filled(size: int, action: str = "a") -> bytes:
+    """An item, and beside it `size` bytes in one field of no number known: decoding
+    copies them."""
+    digits = [size >> shift & 127 | 128 for shift in (0, 7, 14)] + [size >> 21]
+    return batch(action) + b"\xa2\x38" + bytes(digits) + bytes(size)
 
 
 def empty_items() -> bytes:
@@ -125,3 +136,42 @@ def test_claim_03_held_requests_are_decoded_within_the_budget(
         assert got == "held"
     gate.do("finish")
     again.close()
+
+
+def most_that_fits(raw: RawClient) -> int:
+    """How many bytes may be filled, and not one more."""
+    fits, too_large = 2 * MIB, 3 * MIB
+    while too_large - fits > 1:
+        size = (fits + too_large) // 2
+        if raw.call(OBSERVE, filled(size)).code == 0:
+            fits = size
+        else:
+            too_large = size
+    return fits
+
+
+def test_claim_03_what_can_never_fit_is_too_large_at_once(gate: StubGate) -> None:
+    """With the least request_bytes: whoever is told to wait would wait for ever."""
+    with RawClient(gate.home.path / "profile/trainer") as raw:
+        most = most_that_fits(raw)
+        for size in (most - 1, most):
+            assert results(raw.call(OBSERVE, filled(size))) == ["OK"]
+        largest = BUDGET // 4 - 1024
+        for size in (most + 1, largest):
+            request = raw.request(OBSERVE, filled(size))
+            reply = raw.ask(request)
+            assert (reason(reply), reply.retry_after_ms) == ("TOO_LARGE", 0)
+            assert f"limits.request_bytes ({BUDGET})" in reply.message
+            told = re.search(r"of (\d+) bytes is decoded into (\d+)", reply.message)
+            assert told is not None
+            assert int(told[1]) == len(request.SerializeToString())
+            if size == most + 1:
+                assert SHARE < int(told[1]) + int(told[2]) <= SHARE + ROUND
+        raw.send(raw.request(OBSERVE, batch("hold")).SerializeToString())
+        gate.wait_for(running=1)  # what fits beside nothing does not beside that
+        with RawClient(gate.home.path / "profile/trainer") as second:
+            reply = second.call(OBSERVE, filled(most))
+            assert reason(reply) == "QUOTA"
+            assert reply.retry_after_ms > 0
+            assert reason(second.call(OBSERVE, filled(largest))) == "TOO_LARGE"
+        gate.do("finish")

@@ -166,7 +166,22 @@ static void a_purse_refuses_to_the_byte(void **state)
         assert_int_equal(wd_budget_spent(budget), !cases[i].given);
         assert_int_equal(p.charged, cases[i].given ? n : 0);
         assert_int_equal(wd_budget_refused(budget), cases[i].given ? 0 : NO_MORE);
+        assert_int_equal(wd_budget_wanted(budget), cases[i].given ? 0 : n);
     }
+}
+
+static void what_was_wanted_stays_told(void **state)
+{
+    (void)state;
+    const size_t first = price(10000), more = price(50000);
+    purse p = {.most = first + more - 1};
+    WD_AUTO(wd_budget) *budget = charged_budget(&p);
+    assert_non_null(wd_budget_take(budget, 10000));
+    assert_null(wd_budget_take(budget, 50000));
+    assert_int_equal(wd_budget_wanted(budget), first + more);
+    assert_non_null(wd_budget_take(budget, 5000)); /* has room */
+    assert_int_equal(wd_budget_refused(budget), NO_MORE);
+    assert_int_equal(wd_budget_wanted(budget), first + more);
 }
 
 int main(void)
@@ -181,6 +196,7 @@ int main(void)
         cmocka_unit_test(text_gets_its_nul),
         cmocka_unit_test(a_purse_is_charged_for_all_that_is_kept),
         cmocka_unit_test(a_purse_refuses_to_the_byte),
+        cmocka_unit_test(what_was_wanted_stays_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
