@@ -147,6 +147,19 @@ size_t wd_inflight_tokens(wd_inflight *table, char (**ret_ids)[WD_TOKEN_ID_CHARS
     return n;
 }
 
+size_t wd_inflight_pipes(wd_inflight *table, uint32_t **ret_pipes)
+{
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&table->lock);
+    *ret_pipes = calloc(table->count + 1, sizeof(**ret_pipes));
+    for (wd_live *at = table->head.next; *ret_pipes != NULL && at != &table->head;
+         at = at->next)
+        (*ret_pipes)[n++] = at->pipe;
+    (void)pthread_mutex_unlock(&table->lock);
+    return n;
+}
+
 size_t wd_inflight_count(wd_inflight *table)
 {
     (void)pthread_mutex_lock(&table->lock);

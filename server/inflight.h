@@ -72,6 +72,10 @@ size_t wd_inflight_signal(wd_inflight *table, const wd_live_filter *filter,
  * from malloc, NULL for none or without memory; how many. */
 size_t wd_inflight_tokens(wd_inflight *table, char (**ret_ids)[WD_TOKEN_ID_CHARS + 1]);
 
+/* The connections that wait for the calls under way, one a call, in no order: *ret_pipes is
+ * from malloc, NULL for none or without memory; how many. */
+size_t wd_inflight_pipes(wd_inflight *table, uint32_t **ret_pipes);
+
 /* The call's mark. */
 wd_signal wd_inflight_signalled(wd_inflight *table, const wd_live *live);
 

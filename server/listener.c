@@ -39,7 +39,9 @@ static wd_status nng_failed(wd_error *err, const char *what, int code)
 static void arrived(wd_listener *listener, nng_pipe pipe)
 {
     WD_AUTO(wd_tls_account) *account = wd_tls_pipe_account(listener->tls, pipe);
-    wd_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe), .account = account};
+    wd_peer peer = {.pipe = (uint32_t)nng_pipe_id(pipe),
+                    .since_ms = wd_clock_wall_ms(listener->gate->clock),
+                    .account = account};
     nng_sockaddr addr;
     wd_error err;
     uint64_t most = atomic_load(&listener->gate->limits.connections_per_principal);

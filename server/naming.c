@@ -110,5 +110,5 @@ bool wd_address_of(const wd_config *config, char *out, size_t size)
 }
 
 const char *const wd_admin_scopes[WD_ADMIN_SCOPES] = {
-    "token:**", "audit:read", "health:watch", "observe:**", "env:**",
+    "token:**", "audit:read", "health:*", "observe:**", "env:**",
 };

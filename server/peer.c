@@ -32,6 +32,7 @@ struct wd_peers {
     wd_principal *principals[BUCKETS];
     uint64_t room;        /* for connections of all principals */
     uint64_t connections; /* that they have */
+    uint64_t last_number; /* of a connection */
     atomic_size_t n_ids;  /* of all principals */
     int64_t ids_floor_ms; /* of those that come new */
 };
@@ -190,6 +191,7 @@ static wd_status enter(wd_peers *peers, node *fresh, uint64_t max_connections,
     WD_TRY(check_share(peers, peer->principal, max_connections, err));
     peer->principal->connections++;
     peers->connections++;
+    peer->number = ++peers->last_number;
     node **bucket = &peers->peers[peer->pipe & (BUCKETS - 1)];
     fresh->next = *bucket;
     *bucket = fresh;
@@ -231,6 +233,20 @@ wd_peer *wd_peers_find(wd_peers *peers, uint32_t pipe)
         found->refs++;
     (void)pthread_mutex_unlock(&peers->lock);
     return found != NULL ? &found->peer : NULL;
+}
+
+size_t wd_peers_keys(wd_peers *peers, wd_peer_key **ret_keys)
+{
+    size_t n = 0;
+
+    (void)pthread_mutex_lock(&peers->lock);
+    wd_peer_key *keys = calloc(peers->connections + 1, sizeof(*keys));
+    for (size_t i = 0; keys != NULL && i < BUCKETS; i++)
+        for (const node *at = peers->peers[i]; at != NULL; at = at->next)
+            keys[n++] = (wd_peer_key){at->peer.number, at->peer.pipe};
+    (void)pthread_mutex_unlock(&peers->lock);
+    *ret_keys = keys;
+    return n;
 }
 
 /* With the lock held: one count less; true when it was the last. */

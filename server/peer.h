@@ -27,7 +27,9 @@ struct wd_kept_share; /* server/kept.h */
 typedef struct wd_principal wd_principal;
 
 typedef struct wd_peer {
-    uint32_t pipe; /* the connection's number; never used twice while it lives */
+    uint32_t pipe;    /* the connection's number; never used twice while it lives */
+    uint64_t number;  /* counted from 1, never used twice; wd_peers_add sets it */
+    int64_t since_ms; /* wall clock: when it was let in */
     char address[WD_ADDRESS_BYTES];
     wd_identity identity;
     char cert_hex[65];
@@ -58,6 +60,15 @@ WD_MUST_USE wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer,
 /* The peer of a connection with one count more, or NULL when it is gone. */
 wd_peer *wd_peers_find(wd_peers *peers, uint32_t pipe);
 void wd_peers_remove(wd_peers *peers, uint32_t pipe);
+
+/* Which connections there are, in no order: *ret_keys is from malloc, NULL without memory;
+ * how many. Each may be gone when it is looked for. */
+typedef struct wd_peer_key {
+    uint64_t number;
+    uint32_t pipe;
+} wd_peer_key;
+size_t wd_peers_keys(wd_peers *peers, wd_peer_key **ret_keys);
+
 void wd_peer_unref(wd_peers *peers, wd_peer *peer); /* NULL is fine */
 
 /* The principal called `uri`, made when new; NULL: no memory. */

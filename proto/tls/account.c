@@ -25,6 +25,7 @@ struct wd_tls_account {
     struct wd_tls_account *next; /* of its bucket, until closed */
     uint64_t id;
     uint64_t held[KINDS]; /* by the connection */
+    uint64_t used[KINDS]; /* that, and what the messages' owners have taken */
     size_t refs;
     bool closed;
     atomic_bool stuck; /* written by the engine, without the lock */
@@ -140,6 +141,7 @@ static void leave_share(wd_tls_ledger *ledger, share *gone)
 
 static void add(wd_tls_account *account, kind which, uint64_t bytes)
 {
+    account->used[which] += bytes;
     account->ledger->used[which] += bytes;
     account->share->used[which] += bytes;
 }
@@ -148,6 +150,8 @@ static void subtract(wd_tls_account *account, kind which, uint64_t bytes)
 {
     WD_ASSERT(bytes <= account->share->used[which]);
     WD_ASSERT(bytes <= account->ledger->used[which]);
+    WD_ASSERT(bytes <= account->used[which]);
+    account->used[which] -= bytes;
     account->ledger->used[which] -= bytes;
     account->share->used[which] -= bytes;
 }
@@ -347,6 +351,18 @@ void wd_tls_account_release(wd_tls_account *account, uint64_t bytes)
         return;
     lock(account->ledger);
     subtract(account, REQUESTS, bytes);
+    unlock(account->ledger);
+}
+
+void wd_tls_account_used(const wd_tls_account *account, uint64_t *ret_requests,
+                         uint64_t *ret_replies)
+{
+    *ret_requests = *ret_replies = 0;
+    if (account == NULL)
+        return;
+    lock(account->ledger);
+    *ret_requests = account->used[REQUESTS];
+    *ret_replies = account->used[REPLIES];
     unlock(account->ledger);
 }
 

@@ -92,6 +92,11 @@ WD_MUST_USE wd_tls_charge wd_tls_account_grow(wd_tls_account *account, uint64_t 
 /* And is freed. Once for each take and each growth, or for some together. */
 void wd_tls_account_release(wd_tls_account *account, uint64_t bytes);
 
+/* Charged by this account now: of requests, whether they come in or are taken, and of
+ * replies that wait to be read. */
+void wd_tls_account_used(const wd_tls_account *account, uint64_t *ret_requests,
+                         uint64_t *ret_replies);
+
 /* A reply with a body of `bytes` is about to be sent. All or nothing. */
 WD_MUST_USE wd_tls_charge wd_tls_account_charge_reply(wd_tls_account *account,
                                                       uint64_t bytes);

@@ -4,6 +4,7 @@
 #include "server/audit_keeper.h"
 #include "server/call.h"
 #include "server/parts.h"
+#include "server/service/connections.h"
 #include "server/service/pb.h"
 #include "server/service/services.h"
 #include "store/wal.h"
@@ -119,7 +120,12 @@ static wd_step check(void *self, wd_call *call,
 
 wd_status wd_service_health_add(wd_registry *registry, wd_error *err)
 {
-    static const wd_warded_v1_health_service service = {.check = check};
+    static const wd_warded_v1_health_service service = {
+        .check = check,
+        .connections = wd_health_connections,
+    };
 
-    return wd_registry_add(registry, &wd_warded_v1_health, &service, err);
+    WD_TRY(wd_registry_add(registry, &wd_warded_v1_health, &service, err));
+    wd_registry_place(registry, "/warded.v1.Health/Connections", WD_RUN_READER, NULL);
+    return WD_OK;
 }

@@ -9,8 +9,9 @@ static const wd_verb *const verbs[] = {
     &wd_verb_audit_show,   &wd_verb_audit_stats, &wd_verb_audit_verify,
     &wd_verb_audit_export, &wd_verb_audit_prune, &wd_verb_audit_checkpoint,
     &wd_verb_db_backup,    &wd_verb_whoami,      &wd_verb_health,
-    &wd_verb_call,         &wd_verb_describe,    &wd_verb_completion,
-    &wd_verb_man,          &wd_verb_version,     &wd_verb_exit_codes,
+    &wd_verb_connections,  &wd_verb_call,        &wd_verb_describe,
+    &wd_verb_completion,   &wd_verb_man,         &wd_verb_version,
+    &wd_verb_exit_codes,
 };
 
 size_t wd_verb_count(void)

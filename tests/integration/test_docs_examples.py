@@ -52,7 +52,7 @@ def run(stub: StubGate, folder: Path, script: str) -> str:
 def test_claim_12_the_examples_of_tokens_do_what_they_say(
     stub: StubGate, tmp_path: Path
 ) -> None:
-    issue, rotate, usage, retire, revoke, leaked, after = (
+    issue, rotate, usage, retire, revoke, leaked, connected, after = (
         run(stub, tmp_path, script) for script in blocks("tokens.md")
     )
     assert len(re.findall(r"\bactive\b", issue)) == 3
@@ -67,6 +67,7 @@ def test_claim_12_the_examples_of_tokens_do_what_they_say(
     ]
     assert re.findall(r"^already +(\d)$", leaked, re.MULTILINE) == ["3"]
     assert len(re.findall(r" data (?:revoked|retired)$", leaked, re.MULTILINE)) == 6
+    assert connected == "", "none of hers"
     assert "laptop stolen" in after
     assert re.search(r"^verifies +yes$", after, re.MULTILINE)
     gone = Ctl(stub.home.path / "profile/boss").json("list", "--state", "revoked")

@@ -131,7 +131,8 @@ def boss() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
     folder.chmod(0o755)  # for the gate's account
     home = Home.make(folder / "home")
-    home.profile("boss", "token:**", "observe:**", "audit:*", ttl="2h")
+    scopes = ("token:**", "observe:**", "audit:*", "health:*")
+    home.profile("boss", *scopes, ttl="2h")
     with StubGate(home):
         yield home.path / "profile/boss"
     remove(folder)
@@ -166,6 +167,7 @@ GATE: dict[str, Callable[[Scene], list[Words]]] = {
     ],
     "whoami": lambda s: [("whoami",)],
     "health": lambda s: [("health",)],
+    "connections": lambda s: [("connections",)],
     "audit stats": lambda s: [("audit", "stats", "--segments")],
     "audit export": lambda s: [
         ("audit", "export", "--to", "1", "--out", s.new_path()),
@@ -177,7 +179,7 @@ GATE: dict[str, Callable[[Scene], list[Words]]] = {
 
 
 # What these count depends on what ran before.
-COUNTING = ("audit stats", "audit export", "audit checkpoint")
+COUNTING = ("audit stats", "audit export", "audit checkpoint", "connections")
 
 
 @pytest.mark.parametrize("verb", GATE)

@@ -27,7 +27,7 @@ def test_whoami_says_whom_the_gate_takes_us_for(boss: Ctl) -> None:
     me = boss.json("whoami")
     assert me["principal"].endswith("/client/boss")
     assert "/gate/" in me["gate"]
-    assert me["token"]["scopes"] == ["token:**", "observe:**", "audit:*"]
+    assert me["token"]["scopes"] == ["token:**", "observe:**", "audit:*", "health:*"]
     assert len(me["certificate_sha256"]) == 64
     assert boss("whoami", "--field", "token.name").stdout == "boss\n"
 

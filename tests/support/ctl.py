@@ -80,7 +80,7 @@ def open_gate() -> Iterator[StubGate]:
     folder = Path(tempfile.mkdtemp(prefix="warded-test-", dir="/tmp"))
     folder.chmod(0o755)  # for the gate's account
     home = Home.make(folder / "home")
-    home.profile("boss", "token:**", "observe:**", "audit:*")
+    home.profile("boss", "token:**", "observe:**", "audit:*", "health:*")
     home.profile("reader", "audit:read")
     with StubGate(home) as running:
         yield running

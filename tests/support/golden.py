@@ -35,6 +35,7 @@ SAME = (
     (r"/gate/[\w.-]+", "/gate/HOST"),
     (r"\b127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r'("\w+_(?:us|ns)": ?|"uptime_ms": ?|,0\.1\.0,)\d+', r"\1N"),
+    (r"\nPLACE +", "\nPLACE "),  # as wide as where the tests lie
     (r"(\n(?:took, us|on disk, us|up) +)\d+", r"\1N"),
 )
 
@@ -64,7 +65,8 @@ class Normal:
         for pattern, same in SAME:
             text = re.sub(pattern, same, text)
         if not self._numbers:
-            text = re.sub(r"(?<![\w.])\d+(?![\w.])", "N", text)
+            # and what fills their column up
+            text = re.sub(r"(?<![\w.])\d+(?![\w.])( ?) *", r"N\1", text)
         return text.replace("\r\n", "\\r\n")
 
 

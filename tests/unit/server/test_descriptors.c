@@ -1,6 +1,7 @@
 /* What the limit on open files leaves, and what a principal may have of it. */
 #include "tests/unit/proto/proto_test.h"
 
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "server/descriptors.h"
@@ -147,6 +148,44 @@ static void some_room_is_left_whoever_takes_it(void **state)
     }
 }
 
+/* --- who is there -------------------------------------------------------------------- */
+
+static void expect_keys(wd_peers *peers, const wd_peer_key *keys, size_t n)
+{
+    wd_peer_key *got = NULL;
+
+    assert_int_equal(wd_peers_keys(peers, &got), n);
+    assert_non_null(got);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(got[i].number, keys[i].number);
+        assert_int_equal(got[i].pipe, keys[i].pipe);
+    }
+    free(got);
+}
+
+/* NNG may give a pipe's number to another once it is gone. */
+static void a_connections_number_is_never_used_twice(void **state)
+{
+    WD_AUTO(wd_peers) *peers = wd_peers_new();
+    crowd c = {.peers = peers};
+    wd_error err;
+
+    (void)state;
+    expect_keys(peers, NULL, 0);
+    assert_true(comes(&c, 0, 1, &err));
+    assert_false(comes(&c, 0, 1, &err)); /* has no number */
+    assert_true(comes(&c, 1, 1, &err));
+    expect_keys(peers, (wd_peer_key[]){{1, 1}, {2, 3}}, 2);
+    wd_peers_remove(peers, 1);
+    expect_keys(peers, (wd_peer_key[]){{2, 3}}, 1);
+    c.last = 0;
+    assert_true(comes(&c, 0, 1, &err));
+    expect_keys(peers, (wd_peer_key[]){{3, 1}, {2, 3}}, 2);
+    wd_peer *found = wd_peers_find(peers, 1);
+    assert_int_equal(found->number, 3);
+    wd_peer_unref(peers, found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_principal_has_a_quarter_of_the_room),
         cmocka_unit_test(the_settings_bound_holds_to_the_connection),
         cmocka_unit_test(some_room_is_left_whoever_takes_it),
+        cmocka_unit_test(a_connections_number_is_never_used_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,6 +274,45 @@ static void what_a_message_grows_to_is_charged_to_the_byte(void **state)
     assert_int_equal(wd_tls_account_grow(NULL, UINT64_MAX), WD_TLS_CHARGED);
 }
 
+static void expect_used(const wd_tls_account *account, uint64_t requests,
+                        uint64_t replies)
+{
+    uint64_t used[2] = {1, 1};
+
+    wd_tls_account_used(account, &used[0], &used[1]);
+    assert_int_equal(used[0], requests);
+    assert_int_equal(used[1], replies);
+}
+
+/* Also what its messages' owners have, and none of another's. */
+static void an_account_tells_what_it_has_charged(void **state)
+{
+    WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(ROOM);
+    wd_tls_account *one = wd_tls_account_open(ledger, "a");
+    wd_tls_account *other = wd_tls_account_open(ledger, "a");
+    WD_AUTO(wd_tls_account) *mine = wd_tls_account_ref(one);
+
+    (void)state;
+    expect_used(NULL, 0, 0);
+    expect_used(one, 0, 0);
+    assert_int_equal(wd_tls_account_charge(one, 50), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge_reply(one, FREE + 1), WD_TLS_CHARGED);
+    expect_used(one, 50, FREE + 1);
+    wd_tls_account_take(mine, 30);
+    expect_used(one, 50, FREE + 1);
+    assert_int_equal(wd_tls_account_grow(mine, 7), WD_TLS_CHARGED);
+    expect_used(one, 57, FREE + 1);
+    wd_tls_account_reply_gone(mine, FREE + 1);
+    wd_tls_account_give_back(one, 5);
+    expect_used(one, 52, 0);
+    expect_used(other, 0, 0);
+    wd_tls_account_close(one);
+    expect_used(mine, 37, 0);
+    wd_tls_account_release(mine, 37);
+    expect_used(mine, 0, 0);
+    wd_tls_account_close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_reply_that_is_not_charged_gives_nothing_back),
         cmocka_unit_test(a_stuck_connection_is_known_to_who_holds_its_account),
         cmocka_unit_test(a_connection_is_cut_off_once),
+        cmocka_unit_test(an_account_tells_what_it_has_charged),
         cmocka_unit_test(no_budget_asks_nothing),
         cmocka_unit_test(a_ledger_lives_as_long_as_its_last_account),
     };
