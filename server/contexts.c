@@ -64,14 +64,14 @@ static void vacate(wd_slot *slot)
 
 /* The engine closes it, not nng_pipe_close: NNG 1.10 loses a message that is sent while
  * another thread closes its pipe. */
-void wd_contexts_cut(wd_gate *gate, const wd_peer *peer, const char *why)
+void wd_contexts_cut(wd_gate *gate, const wd_peer *peer, wd_reason reason,
+                     const char *why)
 {
     if (wd_tls_account_cut(peer->account))
-        wd_rejects_note(gate->rejects,
-                        &(wd_reject){.event = "conn",
-                                     .address = peer->address,
-                                     .reason = wd_reason_name(WD_REASON_QUOTA),
-                                     .detail = why});
+        wd_rejects_note(gate->rejects, &(wd_reject){.event = "conn",
+                                                    .address = peer->address,
+                                                    .reason = wd_reason_name(reason),
+                                                    .detail = why});
 }
 
 /* Its replies would hold the last contexts, which are for all. */
@@ -89,7 +89,7 @@ static void cut_off(wd_gate *gate, const wd_peer *peer)
     (void)snprintf(detail, sizeof(detail),
                    "contexts run short and %s leaves %u replies or more unread",
                    peer->identity.uri, WD_GATE_UNREAD);
-    wd_contexts_cut(gate, peer, detail);
+    wd_contexts_cut(gate, peer, WD_REASON_QUOTA, detail);
 }
 
 /* From here what is in the slot costs its principal. */

@@ -46,9 +46,10 @@ bool wd_contexts_crowded(const wd_contexts *contexts);
  * request, the call's frame, is freed. */
 WD_MUST_USE bool wd_slot_reserve(wd_slot *slot, size_t bytes);
 
-/* Have `peer`'s connection closed, and put on record (conn, QUOTA) why. No request of it
- * is served from now on, and no reply sent. */
-void wd_contexts_cut(struct wd_gate *gate, const wd_peer *peer, const char *why);
+/* Have `peer`'s connection closed, and put on record (conn, `reason`) why. No request of
+ * it is served from now on, and no reply sent. */
+void wd_contexts_cut(struct wd_gate *gate, const wd_peer *peer, wd_reason reason,
+                     const char *why);
 
 /* Send the reply and take the next request. Empty: no reply, just the next request. */
 void wd_slot_send(wd_slot *slot, wd_span reply);

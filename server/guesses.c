@@ -40,7 +40,7 @@ static void cut_off(const wd_call *call)
         detail, sizeof(detail),
         "%s guesses tokens faster than one in %d ms; its connection is closed",
         wd_principal_uri(call->peer->principal), WD_GUESS_MS);
-    wd_contexts_cut(call->gate, call->peer, detail);
+    wd_contexts_cut(call->gate, call->peer, WD_REASON_QUOTA, detail);
 }
 
 wd_step wd_guesses_refuse(wd_call *call, const wd_error *err)

@@ -34,6 +34,16 @@ static wd_status nng_failed(wd_error *err, const char *what, int code)
     return wd_fail(err, WD_FAILED_PRECONDITION, "%s: %s", what, nng_strerror(code));
 }
 
+/* Whom the deny list names loses the connections that are open, and what they hold. */
+static void end_denied(void *arg, const wd_peer *peer)
+{
+    wd_listener *listener = arg;
+
+    if (wd_tls_denied(listener->tls, &peer->identity))
+        wd_contexts_cut(listener->gate, peer, WD_REASON_IDENTITY_DENIED,
+                        "the deny list that was reloaded names it");
+}
+
 /* --- connections ------------------------------------------------------------------------- */
 
 static void arrived(wd_listener *listener, nng_pipe pipe)
@@ -53,8 +63,10 @@ static void arrived(wd_listener *listener, nng_pipe pipe)
         wd_hex((wd_span){peer.identity.cert_sha256, WD_SHA256_BYTES}, peer.cert_hex);
         status = wd_peers_add(listener->gate->peers, &peer, most, &err);
     }
-    if (status == WD_OK)
+    if (status == WD_OK) {
+        end_denied(listener, &peer); /* a reload came in between */
         return;
+    }
     wd_rejects_note(listener->gate->rejects,
                     &(wd_reject){.event = "conn",
                                  .address = peer.address,
@@ -80,7 +92,8 @@ static void pipe_event(nng_pipe pipe, nng_pipe_ev event, void *arg)
 static const char *event_of(wd_tls_cause cause)
 {
     bool let_in = cause == WD_TLS_FRAME_TIMEOUT || cause == WD_TLS_REQUEST_BYTES ||
-                  cause == WD_TLS_REQUEST_SHARE;
+                  cause == WD_TLS_REQUEST_SHARE || cause == WD_TLS_REQUEST_YIELDED ||
+                  cause == WD_TLS_REPLY_YIELDED;
 
     return let_in ? "conn" : "tls.reject";
 }
@@ -241,6 +254,7 @@ void wd_listener_free(wd_listener *listener)
 void wd_listener_reload(wd_listener *listener, wd_tls_credentials *credentials)
 {
     wd_tls_binding_swap(listener->tls, credentials);
+    wd_peers_each(listener->gate->peers, end_denied, listener);
 }
 
 bool wd_listener_denies(wd_listener *listener, const wd_identity *peer)

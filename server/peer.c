@@ -249,6 +249,16 @@ size_t wd_peers_keys(wd_peers *peers, wd_peer_key **ret_keys)
     return n;
 }
 
+void wd_peers_each(wd_peers *peers, void (*look)(void *arg, const wd_peer *peer),
+                   void *arg)
+{
+    (void)pthread_mutex_lock(&peers->lock);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const node *at = peers->peers[i]; at != NULL; at = at->next)
+            look(arg, &at->peer);
+    (void)pthread_mutex_unlock(&peers->lock);
+}
+
 /* With the lock held: one count less; true when it was the last. */
 static bool let_go(node *peer)
 {

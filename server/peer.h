@@ -59,6 +59,11 @@ WD_MUST_USE wd_status wd_peers_add(wd_peers *peers, const wd_peer *peer,
 
 /* The peer of a connection with one count more, or NULL when it is gone. */
 wd_peer *wd_peers_find(wd_peers *peers, uint32_t pipe);
+
+/* For each connection, under the table's lock: `look` may not come back here. */
+void wd_peers_each(wd_peers *peers, void (*look)(void *arg, const wd_peer *peer),
+                   void *arg);
+
 void wd_peers_remove(wd_peers *peers, uint32_t pipe);
 
 /* Which connections there are, in no order: *ret_keys is from malloc, NULL without memory;

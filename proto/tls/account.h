@@ -12,6 +12,13 @@
  * A reply is charged before it is given to NNG, which keeps it until its peer has read
  * enough: until then, or until the connection ends, it stays charged to the connection.
  *
+ * Strangers cannot starve friends. Beside the budget there is a reserve of a sixteenth,
+ * for what is small and of a principal that holds little. When there is no room, who
+ * holds most *yields*, but never to one who would then hold as much: of his connections
+ * the one with the oldest unfinished request, or unread reply, is closed. Its bytes
+ * count no more, though they are in memory until it is gone: of these there are at most
+ * a share beside the budget.
+ *
  * Threads: any; the ledger keeps its lock private.
  * Owns:    a ledger lives as long as its last account. */
 #ifndef WD_TLS_ACCOUNT_H
@@ -23,6 +30,13 @@
 #include "proto/c/cleanup.h"
 #include "proto/c/limits.h"
 #include "proto/c/status.h"
+#include "proto/tls/cause.h"
+
+/* The reserve is such a part of the budget; it takes so many bytes at a time, of who
+ * holds no more than such a part of the budget. */
+#define WD_RESERVE_PART 16U
+#define WD_LITTLE_BYTES (64U << 10)
+#define WD_LITTLE_PART  256U
 
 #define WD_FREE_REPLY_BYTES 4096U /* not charged: the number of calls bounds them */
 
@@ -40,6 +54,10 @@ wd_tls_ledger *wd_tls_ledger_new(uint64_t budget_bytes);
 void wd_tls_ledger_free(wd_tls_ledger *ledger); /* NULL is fine */
 WD_DEFINE_AUTO(wd_tls_ledger, wd_tls_ledger_free)
 
+/* Call `hurry` when a connection has to yield, under the ledger's lock: it may not come
+ * back here. Before the first account. */
+void wd_tls_ledger_on_yield(wd_tls_ledger *ledger, void (*hurry)(void *arg), void *arg);
+
 /* Charged now, to whomever: of requests, and of replies that wait to be read. Each kind
  * may take the whole budget. */
 uint64_t wd_tls_ledger_used(wd_tls_ledger *ledger);
@@ -55,6 +73,12 @@ uint64_t wd_tls_account_id(const wd_tls_account *account);
 
 /* All or nothing. */
 wd_tls_charge wd_tls_account_charge(wd_tls_account *account, uint64_t bytes);
+
+/* The message that was charged last is whole: it does not yield any more. NULL is fine. */
+void wd_tls_account_whole(wd_tls_account *account);
+
+/* Why the connection must be closed: CUT_OFF, REQUEST_YIELDED, REPLY_YIELDED; NONE. */
+wd_tls_cause wd_tls_account_cause(const wd_tls_account *account);
 
 /* `bytes` of what the connection holds are not there after all. */
 void wd_tls_account_give_back(wd_tls_account *account, uint64_t bytes);
@@ -78,8 +102,10 @@ bool wd_tls_account_stuck(const wd_tls_account *account);
 
 /* Have the engine close the connection, within a tick of its sweeper; what is read and
  * written on it until then is for the caller to drop. The engine reports no cause: false
- * when the connection was cut off before. */
+ * when the connection was cut off before, or yields. */
 bool wd_tls_account_cut(wd_tls_account *account);
+
+/* It is cut off, or yields. */
 bool wd_tls_account_is_cut(const wd_tls_account *account);
 
 /* A message with a body of `bytes` is the caller's now, be its connection gone or not. */

@@ -98,6 +98,18 @@ static wd_tls_binding *new_binding(const wd_tls_options *options)
     return b;
 }
 
+/* Order: the ledger's lock, then the binding's. Who yields is not closed yet, and holds
+ * the binding. */
+static void hurry(void *arg)
+{
+    wd_tls_binding *b = arg;
+
+    (void)pthread_mutex_lock(&b->lock);
+    b->hurry = true;
+    (void)pthread_cond_broadcast(&b->changed);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
 wd_status wd_tls_binding_new(const wd_tls_options *options,
                              wd_tls_credentials *credentials, wd_tls_binding **ret,
                              wd_error *err)
@@ -115,6 +127,8 @@ wd_status wd_tls_binding_new(const wd_tls_options *options,
         binding->ledger = wd_tls_ledger_new(options->request_bytes);
     if (options->request_bytes > 0 && binding->ledger == NULL)
         return wd_fail(err, WD_RESOURCE_EXHAUSTED, "no memory for a TLS binding");
+    if (binding->ledger != NULL)
+        wd_tls_ledger_on_yield(binding->ledger, hurry, binding);
     WD_TRY(wd_sweeper_start(binding, err));
     *ret = WD_STEAL(binding);
     return WD_OK;

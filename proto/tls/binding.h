@@ -25,6 +25,7 @@ struct wd_tls_binding {
     unsigned n_calling; /* the owner's callbacks, now */
     unsigned n_waiting; /* to be added */
     bool stopping;
+    bool hurry; /* somebody yields: the sweeper does not wait for its tick */
 
     bool sweeping; /* the thread runs; owner only */
     pthread_t sweeper;

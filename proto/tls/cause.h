@@ -41,6 +41,8 @@
     X(FRAME_TIMEOUT, "frame_timeout", 0)     /* a message that does not go on */       \
     X(REQUEST_BYTES, "request_bytes", 0)     /* no budget for the message announced */ \
     X(REQUEST_SHARE, "request_share", 0)     /* nor its principal's share of it */     \
+    X(REQUEST_YIELDED, "request_yielded", 0) /* gave its message up: holds most */     \
+    X(REPLY_YIELDED, "reply_yielded", 0)     /* gave its replies up: holds most */     \
     X(RESOURCES, "resources", 0)                                                       \
     X(CUT_OFF, "cut_off", 0) /* by the owner of the binding, who tells why */
 

@@ -55,6 +55,7 @@ static int on_event(nng_tls_engine_conn *c, wd_frame_event event)
         if (!c->in.traced)
             give_back(c, c->charged);
         c->charged = 0;
+        wd_tls_account_whole(c->account);
         return 0;
     case WD_FRAME_MORE:
         break;

@@ -13,6 +13,11 @@ static bool over_budget(wd_tls_cause cause)
     return cause == WD_TLS_REQUEST_BYTES || cause == WD_TLS_REQUEST_SHARE;
 }
 
+static bool yields(wd_tls_cause cause)
+{
+    return cause == WD_TLS_REQUEST_YIELDED || cause == WD_TLS_REPLY_YIELDED;
+}
+
 /* NNG's listener goes on at once after these four; after any other it pauses 100 ms,
  * after ECLOSED or ECANCELED it stops for good (NNG core/listener.c). */
 static int nng_error_of(wd_tls_cause cause)
@@ -23,7 +28,8 @@ static int nng_error_of(wd_tls_cause cause)
     if (cause == WD_TLS_DISCONNECTED)
         return NNG_ECONNRESET;
     if (cause == WD_TLS_PROTOCOL || cause == WD_TLS_HALF_OPEN_LIMIT ||
-        cause == WD_TLS_RESOURCES || cause == WD_TLS_CUT_OFF || over_budget(cause))
+        cause == WD_TLS_RESOURCES || cause == WD_TLS_CUT_OFF || yields(cause) ||
+        over_budget(cause))
         return NNG_ECONNABORTED;
     return NNG_EPEERAUTH;
 }
@@ -57,7 +63,8 @@ int wd_conn_fail(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t alert,
 
     c->phase = WD_CONN_FAILED;
     c->error = nng_error_of(cause);
-    if (c->binding == NULL || (!during_handshake && !by_sweeper && !over_budget(cause)))
+    if (c->binding == NULL ||
+        (!during_handshake && !by_sweeper && !over_budget(cause) && !yields(cause)))
         return c->error;
     if (during_handshake) {
         atomic_fetch_add(&c->binding->refused, 1);
@@ -67,18 +74,27 @@ int wd_conn_fail(nng_tls_engine_conn *c, wd_tls_cause cause, uint8_t alert,
     return c->error;
 }
 
+static const char *detail_of(wd_tls_cause late)
+{
+    if (late == WD_TLS_HALF_OPEN_LIMIT)
+        return "too many handshakes at once, from this address or from all: the oldest "
+               "goes";
+    if (yields(late))
+        return "the budget of limits.request_bytes is full: the oldest of who holds "
+               "most goes";
+    return "a time limit has passed";
+}
+
 int wd_conn_state(nng_tls_engine_conn *c)
 {
     wd_tls_cause late = (wd_tls_cause)atomic_load(&c->timed_out);
 
     if (c->phase == WD_CONN_FAILED)
         return c->error;
+    if (late == WD_TLS_NONE && yields(wd_tls_account_cause(c->account)))
+        late = wd_tls_account_cause(c->account);
     if (late != WD_TLS_NONE)
-        return wd_conn_fail(c, late, 0,
-                            late == WD_TLS_HALF_OPEN_LIMIT
-                                ? "too many handshakes at once, from this address or "
-                                  "from all: the oldest goes"
-                                : "a time limit has passed");
+        return wd_conn_fail(c, late, 0, detail_of(late));
     return c->phase == WD_CONN_NEW ? NNG_ESTATE : 0;
 }
 

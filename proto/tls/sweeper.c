@@ -44,7 +44,7 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
     if (atomic_load(&c->bytes_read) < 8 && now_ms - c->link.since_ms >= o->greeting_ms)
         return WD_TLS_GREETING_TIMEOUT;
     if (wd_tls_account_is_cut(c->account))
-        return WD_TLS_CUT_OFF;
+        return wd_tls_account_cause(c->account);
     if (stalled_ms != 0 && now_ms - stalled_ms >= stall_ms)
         return WD_TLS_SEND_STALLED;
     if (frame_ms != 0 && now_ms - frame_ms >= o->frame_ms)
@@ -127,7 +127,7 @@ static void wait_a_tick(wd_tls_binding *b)
     const struct timespec at = {.tv_sec = at_ms / 1000,
                                 .tv_nsec = at_ms % 1000 * 1000000};
 
-    while (!b->stopping && b->first_evicted == NULL && wd_now_ms() < at_ms)
+    while (!b->stopping && !b->hurry && b->first_evicted == NULL && wd_now_ms() < at_ms)
         if (pthread_cond_timedwait(&b->changed, &b->lock, &at) == ETIMEDOUT)
             return;
 }
@@ -142,6 +142,7 @@ static void *sweep(void *arg)
             (void)pthread_cond_wait(&b->changed, &b->lock);
             continue;
         }
+        b->hurry = false;
         close_overdue(b);
         wait_a_tick(b);
     }

@@ -62,17 +62,14 @@ def test_a_request_far_too_large_costs_the_connection_only(
         assert other.call(WHO).code == 0
 
 
-def test_a_denied_identity_is_refused_call_by_call(
+def test_a_denied_identity_loses_its_connections_and_gets_no_others(
     stub: StubGate, caller: RawClient
 ) -> None:
     assert caller.call(WHO).code == 0
     denied = "spiffe://warded.local/ns/default/owner/root/client/trainer"
     (stub.home.path / "state/gate/deny").write_text(f"{denied}\n")
     stub.do("reload")
-    until = time.monotonic() + PATIENCE_S
-    while (reply := caller.call(WHO)).code == 0:  # it has not heard of it yet
-        assert time.monotonic() < until
-    assert reason(reply) == "IDENTITY_DENIED"
+    caller.expect_closed()
     with RawClient(stub.home.path / "profile/other") as other:
         assert other.call(WHO).code == 0
     with pytest.raises(OSError, match=r".*"):

@@ -19,6 +19,7 @@ from tests.support.stub_gate import StubGate
 
 LONG = bool(os.environ.get("WARDED_LONG"))
 MIB = 1 << 20
+SHARES = 4
 BUDGET = 64 * MIB  # limits.request_bytes: a quarter for each principal
 KEPT = 16 * MIB  # limits.reply_bytes: for those who ask again
 GREEDY = [f"greedy{i}" for i in range(6)]
@@ -110,3 +111,31 @@ def test_claim_03_without_room_for_a_reply_its_connection_goes_on(
         while (reply := again.call(OBSERVE, MUCH)).code and time.monotonic() < end:
             assert reason(reply) == "REPLY_EVICTED"
     assert results(reply) == ["OK"] * 15
+
+
+def yielded(gate: StubGate) -> bool:
+    """Has one yielded, by the trail, which tells of it within a second or two?"""
+    with contextlib.suppress(AssertionError):
+        strangers.wait_counted(gate, "conn", 1, "reply_yielded", patience_s=3)
+        return True
+    return False
+
+
+@pytest.mark.limit(180)
+def test_claim_03_who_leaves_much_unread_yields_to_a_friends_replies(
+    gate: StubGate,
+) -> None:
+    folder = gate.home.path / "profile"
+    for _ in range(3):  # on a slow machine those who hold may have gone before
+        with contextlib.ExitStack() as stack:
+            for name in GREEDY[:SHARES]:
+                raw = RawClient(folder / name, window=WINDOW)
+                stack.callback(raw.close)
+                ask_for_much(raw)
+            friend = stack.enter_context(RawClient(folder / "trainer"))
+            for large in (1, 5):  # with the 60 held: within, and beyond, all
+                answers = results(friend.call(OBSERVE, batch(*["big 1048576"] * large)))
+                assert answers == ["OK"] * large
+        if yielded(gate):
+            return
+    pytest.fail("nobody has yielded")

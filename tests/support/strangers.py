@@ -265,9 +265,15 @@ def counted(gate: Gate | StubGate, event: str, reasons: Collection[str]) -> int:
     return total
 
 
-def wait_counted(gate: Gate | StubGate, event: str, least: int, *reasons: str) -> int:
+def wait_counted(
+    gate: Gate | StubGate,
+    event: str,
+    least: int,
+    *reasons: str,
+    patience_s: float = PATIENCE_S,
+) -> int:
     """Wait until the trail tells of so many; how many it tells of."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + patience_s
     while (seen := counted(gate, event, reasons)) < least and time.monotonic() < until:
         time.sleep(0.2)
     assert seen >= least, f"{event}/{reasons}: {seen} of {least}"

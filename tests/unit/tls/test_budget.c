@@ -100,33 +100,72 @@ static void a_share_is_refused_to_the_byte(void **state)
     }
 }
 
-/* Four principals use it up; the fifth is told that it was not its own share. */
+enum { MANY = WD_SHARES + 1, LAST = MANY - 1 };
+
+/* Four principals use it up, and a fifth comes with `bytes` more. */
+static void crowd(fixture *f, raw_peer peers[MANY], uint32_t bytes)
+{
+    start(f, (wd_tls_options){0});
+    for (int i = 0; i < MANY; i++) {
+        char uri[128];
+        (void)snprintf(uri, sizeof uri, "%s-%d", TEST_CLIENT, i);
+        wd_pem_pair_done(&f->pair);
+        good_issue(f->gate.ca, uri, &f->pair);
+        greet(f, &peers[i]);
+        announce(&peers[i], i < LAST ? SHARE : bytes, 0);
+        if (i < LAST)
+            wait_charged(f, (uint64_t)SHARE * (uint64_t)(i + 1));
+    }
+}
+
+static void disperse(fixture *f, raw_peer peers[MANY])
+{
+    for (int i = 0; i < MANY; i++)
+        raw_close(&peers[i]);
+    wait_charged(f, 0);
+    stop(f);
+}
+
+/* It is told that it was not its own share. */
 static void over_the_budget_is_its_own_cause(void **state)
 {
-    enum { MANY = WD_SHARES + 1 };
     fixture f;
     raw_peer peers[MANY];
     wd_tls_reject reject;
 
     (void)state;
-    start(&f, (wd_tls_options){0});
-    for (int i = 0; i < MANY; i++) {
-        char uri[128];
-        (void)snprintf(uri, sizeof uri, "%s-%d", TEST_CLIENT, i);
-        wd_pem_pair_done(&f.pair);
-        good_issue(f.gate.ca, uri, &f.pair);
-        greet(&f, &peers[i]);
-        announce(&peers[i], i < MANY - 1 ? SHARE : 1, 0);
-        wait_charged(&f, (uint64_t)SHARE * (uint64_t)(i < MANY - 1 ? i + 1 : i));
-    }
+    crowd(&f, peers, SHARE);
     reject = log_wait_reject(&f.gate.log, 1);
     assert_int_equal(reject.cause, WD_TLS_REQUEST_BYTES);
     assert_string_equal(reject.detail,
-                        "the budget of 4000 request bytes has no room for 1 more");
-    for (int i = 0; i < MANY; i++)
-        raw_close(&peers[i]);
-    wait_charged(&f, 0);
-    stop(&f);
+                        "the budget of 4000 request bytes has no room for 1000 more");
+    disperse(&f, peers);
+}
+
+static void who_holds_most_yields_and_is_closed_at_once(void **state)
+{
+    fixture f;
+    raw_peer peers[MANY];
+
+    (void)state;
+    crowd(&f, peers, SHARE - 1);
+    assert_int_equal(log_wait_reject(&f.gate.log, 1).cause, WD_TLS_REQUEST_YIELDED);
+    wait_charged(&f, BUDGET - 1); /* one has gone */
+    assert_int_equal(tcp_wait_closed(peers[LAST].net.fd, 0), -1);
+    assert_int_equal(log_rejects(&f.gate.log), 1);
+    disperse(&f, peers);
+}
+
+static void from_the_reserve_nobody_has_to_yield(void **state)
+{
+    fixture f;
+    raw_peer peers[MANY];
+
+    (void)state;
+    crowd(&f, peers, BUDGET / WD_RESERVE_PART);
+    wait_charged(&f, BUDGET + BUDGET / WD_RESERVE_PART);
+    assert_int_equal(log_rejects(&f.gate.log), 0);
+    disperse(&f, peers);
 }
 
 static void what_nng_refuses_is_left_to_it(void **state)
@@ -305,6 +344,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_share_is_refused_to_the_byte),
         cmocka_unit_test(over_the_budget_is_its_own_cause),
+        cmocka_unit_test(who_holds_most_yields_and_is_closed_at_once),
+        cmocka_unit_test(from_the_reserve_nobody_has_to_yield),
         cmocka_unit_test(what_nng_refuses_is_left_to_it),
         cmocka_unit_test(half_a_message_is_given_back_with_its_connection),
         cmocka_unit_test(a_message_counts_until_its_owner_frees_it),
