@@ -41,7 +41,9 @@ def hold(gate: StubGate, stack: contextlib.ExitStack) -> list[RawClient]:
     """Each of the greedy announces a quarter, without a token, and says no more."""
     held = []
     for name in GREEDY:
-        raw = stack.enter_context(RawClient(gate.home.path / "profile" / name, token=""))
+        raw = stack.enter_context(
+            RawClient(gate.home.path / "profile" / name, token="")
+        )
         raw.send_bytes(struct.pack(">Q", LONGEST))
         held.append(raw)
     return held

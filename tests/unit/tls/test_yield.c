@@ -92,9 +92,8 @@ static void the_reserve_is_for_what_is_small(void **state)
         fixture f;
         start(&f, 64 * (uint64_t)MIB);
         fill_with_whole_ones(&f, 64 * (uint64_t)MIB);
-        assert_int_equal(
-            wd_tls_account_charge(f.accounts[LAST], bytes),
-            bytes > WD_LITTLE_BYTES ? WD_TLS_OVER_BUDGET : WD_TLS_CHARGED);
+        assert_int_equal(wd_tls_account_charge(f.accounts[LAST], bytes),
+                         bytes > WD_LITTLE_BYTES ? WD_TLS_OVER_BUDGET : WD_TLS_CHARGED);
         stop(&f);
     }
 }
