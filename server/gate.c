@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "proto/c/heap.h"
 #include "server/audit_keeper.h"
 #include "server/control.h"
 #include "server/delays.h"
@@ -301,6 +302,7 @@ int wd_gate_run_with(const wd_config *config, int control_fd,
 
     if (r == NULL)
         return WD_GATE_EXIT_REFUSED;
+    wd_heap_set_up();
     (void)signal(SIGPIPE, SIG_IGN);
     r->control = control_fd;
     r->wake = -1;

@@ -6,6 +6,7 @@
  * Started by `warded serve` with a control socket on descriptor 3. Exit: 0 stopped,
  * 64 wrong usage, 78 the sandbox or the configuration is refused: the supervisor and
  * standard error are told why. */
+#include "proto/c/heap.h"
 #include "server/config.h"
 #include "server/control.h"
 #include "server/executor/execd.h"
@@ -110,6 +111,7 @@ int main(int argc, char **argv)
         (void)fputs("warded-execd: started by `warded serve`, not by hand\n", stderr);
         return EXIT_USAGE;
     }
+    wd_heap_set_up();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGINT, SIG_IGN); /* of a terminal: the supervisor decides */
     WD_AUTO(wd_config) *config = NULL;
