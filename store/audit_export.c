@@ -8,6 +8,8 @@
 
 #include "proto/c/sha256.h"
 #include "proto/c/utf8.h"
+#include "store/audit_cef.h"
+#include "store/audit_ecs.h"
 #include "store/audit_ocsf.h"
 
 #define HEX_BYTES (2 * WD_AUDIT_HASH_BYTES + 1)
@@ -204,6 +206,10 @@ bool wd_export_row(wd_export_format format, const wd_audit_row *row, wd_buffer *
         return put_csv(row, out);
     case WD_EXPORT_OCSF:
         return put_object(wd_ocsf_event(row, object_of(row)), out);
+    case WD_EXPORT_ECS:
+        return put_object(wd_ecs_document(row, object_of(row)), out);
+    case WD_EXPORT_CEF:
+        return wd_cef_line(row, out);
     }
     return false;
 }

@@ -1,6 +1,6 @@
 #include "store/audit_ocsf.h"
+#include "store/audit_address.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define VERSION       "1.3.0"
@@ -45,11 +45,10 @@ static const char *or_empty(const char *text)
 
 static json_t *endpoint_of(const char *address)
 {
-    const char *colon = strrchr(address, ':');
-    if (colon == NULL)
+    wd_address parted;
+    if (!wd_address_part(address, &parted))
         return json_pack("{s:s}", "name", address);
-    return json_pack("{s:s%, s:i}", "ip", address, (size_t)(colon - address), "port",
-                     (int)strtol(colon + 1, NULL, 10));
+    return json_pack("{s:s, s:i}", "ip", parted.ip, "port", parted.port);
 }
 
 /* What every class has. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "proto/c/clock.h"
 #include "proto/c/sha256.h"
 
 #define FIRST_WORD   "warded-audit "
@@ -15,25 +16,16 @@
 
 /* --- writing ---------------------------------------------------------------------- */
 
-static void format_time(int64_t ms, char *out, size_t size)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm utc = {0};
-    (void)gmtime_r(&seconds, &utc);
-    size_t length = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(out + length, size - length, ".%03dZ", (int)(ms % 1000));
-}
-
 wd_status wd_checkpoint_make(const wd_signer *signer, const wd_checkpoint *what,
                              char ret_text[WD_CHECKPOINT_BYTES], wd_error *err)
 {
     char hash[WD_BASE64_BYTES(WD_AUDIT_HASH_BYTES)];
     char signature[WD_BASE64_BYTES(WD_CHECKPOINT_SIGNATURE)];
     uint8_t bytes[WD_CHECKPOINT_SIGNATURE];
-    char when[32];
+    char when[WD_UTC_BYTES];
     size_t size = 0;
     wd_base64((wd_span){what->head.hash, WD_AUDIT_HASH_BYTES}, hash);
-    format_time(what->signed_ms, when, sizeof(when));
+    (void)wd_clock_format(what->signed_ms, when);
     int body = snprintf(ret_text, WD_CHECKPOINT_BYTES, FIRST_WORD "%s\n%llu\n%s\n%s\n",
                         what->chain_id, (unsigned long long)what->head.seq, hash, when);
     WD_TRY(signer->sign(signer->arg, (wd_span){(uint8_t *)ret_text, (size_t)body},

@@ -1,5 +1,6 @@
 #include "proto/c/clock.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include "proto/c/status.h"
@@ -47,4 +48,17 @@ static const wd_clock system_clock = {
 const wd_clock *wd_clock_system(void)
 {
     return &system_clock;
+}
+
+bool wd_clock_format(int64_t ms, char ret_text[WD_UTC_BYTES])
+{
+    char text[WD_UTC_BYTES];
+    struct tm utc;
+    time_t seconds = (time_t)(ms / 1000);
+    ret_text[0] = '\0';
+    if (ms < 0 || gmtime_r(&seconds, &utc) == NULL || utc.tm_year > 8099 ||
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        return false;
+    (void)snprintf(ret_text, WD_UTC_BYTES, "%.19s.%03dZ", text, (int)(ms % 1000));
+    return true;
 }

@@ -8,6 +8,7 @@
 #ifndef WD_CLOCK_H
 #define WD_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct wd_clock {
@@ -33,5 +34,10 @@ static inline int64_t wd_clock_mono_ns(const wd_clock *clock)
 {
     return clock->mono_ns(clock);
 }
+
+#define WD_UTC_BYTES 25U /* "2026-11-30T02:00:00.123Z" and the NUL */
+
+/* Unix milliseconds as text. false, and "": before 1970 or after 9999. */
+bool wd_clock_format(int64_t ms, char ret_text[WD_UTC_BYTES]);
 
 #endif

@@ -22,6 +22,9 @@ struct wd_tls_credentials {
     mbedtls_ssl_config as_server, as_client;
 };
 
+/* As wd_tls_key_id of sign.h, of any public key. `ret_id` has WD_KEY_ID_BYTES. */
+void wd_tls_pk_id(const mbedtls_pk_context *key, char *ret_id);
+
 /* SHA-256 or better, P-256, nothing else. */
 extern const mbedtls_x509_crt_profile wd_tls_profile;
 

@@ -30,7 +30,7 @@ wd_status wd_tls_sign(const wd_tls_credentials *credentials, wd_span text,
     return WD_OK;
 }
 
-static void id_of(const mbedtls_pk_context *key, char ret_id[WD_KEY_ID_BYTES])
+void wd_tls_pk_id(const mbedtls_pk_context *key, char *ret_id)
 {
     uint8_t der[PUBLIC_KEY_BYTES];
     uint8_t digest[WD_SHA256_BYTES];
@@ -42,7 +42,7 @@ static void id_of(const mbedtls_pk_context *key, char ret_id[WD_KEY_ID_BYTES])
 
 void wd_tls_key_id(const wd_tls_credentials *credentials, char ret_id[WD_KEY_ID_BYTES])
 {
-    id_of(&credentials->own.pk, ret_id);
+    wd_tls_pk_id(&credentials->own.pk, ret_id);
 }
 
 static wd_status add_pem(const mbedtls_x509_crt *crt, wd_buffer *pem, wd_error *err)
@@ -115,7 +115,7 @@ static wd_status check_holder(const mbedtls_x509_crt *crt, const wd_tls_signed *
 {
     char id[WD_KEY_ID_BYTES];
     wd_identity holder;
-    id_of(&crt->pk, id);
+    wd_tls_pk_id(&crt->pk, id);
     if (strcmp(id, what->key_id) != 0)
         return wd_fail(err, WD_DATA_LOSS, "it names key %.16s, the certificate has %s",
                        what->key_id, id);

@@ -43,6 +43,10 @@ static wd_status check(const Warded__V1__ExportRequest *request, wd_error *err)
     if (most != 0 && (most < LEAST_BYTES || most > MOST_BYTES))
         return wd_refuse(err, WD_REASON_FIELD_INVALID, "max_bytes: %u to %u, or 0",
                          LEAST_BYTES, MOST_BYTES);
+    if ((uint32_t)request->format > WD_EXPORT_CEF)
+        return wd_refuse(err, WD_REASON_FIELD_INVALID,
+                         "format is %d, at most %d: this gate has no other",
+                         (int)request->format, WD_EXPORT_CEF);
     if (request->from_seq > INT64_MAX || request->to_seq > INT64_MAX)
         return wd_refuse(err, WD_REASON_FIELD_INVALID,
                          "from_seq and to_seq are at most 2^63 - 1");

@@ -61,7 +61,7 @@ const char *wd_option_words(const struct argp_option *option)
         const char *name, *words;
     } known[] = {
         {"output", "table wide json jsonl csv name"},
-        {"format", "jsonl csv ocsf"},
+        {"format", "jsonl csv ocsf ecs cef"},
         {"state", "active retiring not_yet expired revoked retired orphaned spent"},
         {"kind", "data admin wrap"},
         {"outcome", "ok refused failed"},

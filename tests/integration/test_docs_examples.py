@@ -77,7 +77,7 @@ def test_claim_12_the_examples_of_tokens_do_what_they_say(
 def test_claim_12_the_examples_of_audit_do_what_they_say(
     stub: StubGate, tmp_path: Path
 ) -> None:
-    act, rows, token, proof, check, signed = (
+    act, rows, token, handed, whose, proof, check, signed = (
         run(stub, tmp_path, script) for script in blocks("audit.md")
     )
     boss = "/client/boss"
@@ -85,6 +85,9 @@ def test_claim_12_the_examples_of_audit_do_what_they_say(
     assert len(re.findall(r"\bcall\.(?:begin|end)\b", rows)) == 4, "a query and a show"
     assert boss in rows
     assert re.search(r"^state +active$", token, re.MULTILINE)
+    assert re.search(r"^signature +tokens.ndjson.sig$", handed, re.MULTILINE)
+    assert boss in whose
+    assert whose.endswith("Verified OK\n")
     assert re.search(r"^sha256 +[0-9a-f]{64}$", proof, re.MULTILINE)
     assert "up to the one that was signed" in check
     assert re.search(rf"{boss} \w{{10}} python_code run-17$", check, re.MULTILINE)

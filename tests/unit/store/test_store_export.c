@@ -191,7 +191,7 @@ static void a_row_that_says_little_is_a_line_too(void **state)
 {
     static const wd_audit_row little = {.seq = 1, .event = "gate.start"};
     (void)state;
-    for (int format = WD_EXPORT_JSONL; format <= WD_EXPORT_OCSF; format++) {
+    for (int format = WD_EXPORT_JSONL; format <= WD_EXPORT_CEF; format++) {
         WD_AUTO_BUFFER out = WD_BUFFER_INIT;
         (void)line_of((wd_export_format)format, &little, &out);
     }
