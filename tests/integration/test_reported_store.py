@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +28,7 @@ from tests.support.calls import (
     wait_for_rows,
 )
 from tests.support.gate import Home
+from tests.support.outside import connect, held
 from tests.support.raw_client import RawClient
 from tests.support.strangers import gate_pid, meanwhile
 from tests.support.stub_gate import StubGate
@@ -40,24 +39,6 @@ ACTIONS = 100_000 if LONG else 4_000
 EACH = 1000  # of one batch
 WAL_BYTES = 64 << 20
 PATIENCE_S = 180
-
-
-def connect(home: Home) -> sqlite3.Connection:
-    """As a shell of sqlite3 beside the gate would."""
-    path = home.store / "store.db"
-    return sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, timeout=30
-    )
-
-
-@contextlib.contextmanager
-def held(home: Home, *statements: str) -> Iterator[sqlite3.Connection]:
-    """A transaction that stands open meanwhile."""
-    with contextlib.closing(connect(home)) as db:
-        for statement in statements:
-            db.execute(statement).fetchall()
-        yield db
-        db.execute("ROLLBACK")
 
 
 # --- vjt/grappa-irc#524 --------------------------------------------------------------
