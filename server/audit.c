@@ -111,7 +111,7 @@ static wd_job_rank rank_of(const wd_route *route)
 wd_step wd_audit_begin(wd_call *call, wd_error *err)
 {
     (void)err;
-    if (call->overflow) { /* no row of its own: there is no time to wait for it */
+    if (call->room == WD_ROOM_LAST) { /* no row of its own: no time to wait for it */
         const wd_reject reject = reject_of(call);
         wd_rejects_note(call->gate->rejects, &reject);
         return WD_NEXT;

@@ -18,6 +18,7 @@
 #include "proto/c/sha256.h"
 #include "proto/c/status.h"
 #include "proto/c/uuid.h"
+#include "server/crowd.h"
 #include "server/inflight.h"
 #include "server/kept.h"
 #include "server/peer.h"
@@ -56,9 +57,8 @@ typedef struct wd_call {
     wd_peer *peer;        /* owned count: who called */
     wd_span frame;        /* the envelope; lives as long as the call */
     int64_t received_ns;  /* monotonic */
-    bool overflow;   /* one of the last contexts: answer QUEUE_FULL, keep no record */
-    bool over_limit; /* limits.in_flight calls are there already */
-    bool over_quota; /* this principal has its share already */
+    wd_room room;         /* may it run, as far as places go */
+    uint64_t share;       /* places that its principal may have */
 
     /* set by wire */
     wd_request *request; /* owned; NULL when it could not be decoded */

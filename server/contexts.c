@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/crowd.h"
 #include "server/parts.h"
 #include "server/pipeline.h"
 
@@ -17,6 +18,7 @@ struct wd_slot {
     uint64_t request_bytes;  /* charged */
     uint64_t reply_bytes;    /* charged, until NNG has the reply */
     wd_principal *principal; /* whose; counted until its reply was taken */
+    bool placed;             /* it has one of the places of limits.in_flight */
     bool sending;
 };
 
@@ -24,7 +26,7 @@ struct wd_contexts {
     wd_gate *gate;
     wd_slot *slots;
     size_t n_slots;
-    atomic_uint_fast64_t busy;
+    atomic_uint_fast64_t busy, placed;
 };
 
 /* Take the next request. */
@@ -50,6 +52,13 @@ static void free_request(wd_slot *slot)
     slot->request_bytes = 0;
 }
 
+static void leave_place(wd_slot *slot)
+{
+    wd_principal_places_remove(slot->principal);
+    (void)atomic_fetch_sub(&slot->all->placed, 1);
+    slot->placed = false;
+}
+
 /* Forget the call that was in the slot. */
 static void vacate(wd_slot *slot)
 {
@@ -57,6 +66,8 @@ static void vacate(wd_slot *slot)
     wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
     slot->reply_bytes = 0;
     wd_tls_account_free(WD_STEAL(slot->account));
+    if (slot->placed)
+        leave_place(slot);
     if (slot->principal != NULL)
         wd_principal_calls_remove(WD_STEAL(slot->principal));
     (void)atomic_fetch_sub(&slot->all->busy, 1);
@@ -92,6 +103,22 @@ static void cut_off(wd_gate *gate, const wd_peer *peer)
     wd_contexts_cut(gate, peer, WD_REASON_QUOTA, detail);
 }
 
+/* A place for the call, if it may have one; which others see from here. */
+static wd_crowd take_place(wd_slot *slot, uint64_t busy)
+{
+    wd_contexts *all = slot->all;
+
+    slot->placed = true;
+    return (wd_crowd){
+        .in_flight = atomic_load(&all->gate->limits.in_flight),
+        .contexts = all->n_slots,
+        .busy = busy,
+        .placed = atomic_fetch_add(&all->placed, 1) + 1,
+        .own_busy = wd_principal_calls_add(slot->principal),
+        .own_placed = wd_principal_places_add(slot->principal),
+    };
+}
+
 /* From here what is in the slot costs its principal. */
 static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
 {
@@ -100,16 +127,18 @@ static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
 
     charge(slot, peer);
     slot->principal = peer->principal;
-    uint64_t held = wd_principal_calls_add(slot->principal);
+    const wd_crowd crowd = take_place(slot, busy);
+    wd_room room = wd_crowd_judge(&crowd);
+    if (room != WD_ROOM)
+        leave_place(slot);
     if (call == NULL)
         return NULL;
     call->gate = gate;
     call->slot = slot;
     call->frame = (wd_span){nng_msg_body(slot->request), nng_msg_len(slot->request)};
     call->received_ns = wd_clock_mono_ns(gate->clock);
-    call->overflow = busy > slot->all->n_slots - WD_GATE_LAST;
-    call->over_limit = busy > atomic_load(&gate->limits.in_flight);
-    call->over_quota = held > wd_gate_share(gate);
+    call->room = room;
+    call->share = wd_crowd_share(&crowd);
     return call;
 }
 

@@ -2,6 +2,7 @@
  *
  * An unknown method goes on: what it is answered depends on the token (policy). */
 #include "server/cancel.h"
+#include "server/crowd.h"
 #include "server/parts.h"
 #include "server/stages.h"
 
@@ -21,20 +22,50 @@ static wd_step refuse_full(const wd_call *call, wd_error *err)
 
 static wd_step refuse_quota(const wd_call *call, wd_error *err)
 {
+    uint64_t in_flight = atomic_load(&call->gate->limits.in_flight);
+
     (void)wd_refuse(err, WD_REASON_QUOTA,
                     "a principal may have a quarter of limits.in_flight + %u calls in "
                     "flight, that is %llu, and %s has as many",
-                    WD_GATE_RESERVED, (unsigned long long)wd_gate_share(call->gate),
+                    WD_GATE_RESERVED, (unsigned long long)wd_crowd_quarter(in_flight),
                     call->peer->identity.uri);
     err->retry_after_ms = RETRY_FULL_MS;
     return WD_FAILED;
+}
+
+static wd_step refuse_share(const wd_call *call, wd_error *err)
+{
+    (void)wd_refuse(
+        err, WD_REASON_QUEUE_FULL,
+        "a principal may have no more calls in flight than limits.in_flight (%llu) has "
+        "places free, now %llu, and %s has as many; send again a little later",
+        (unsigned long long)atomic_load(&call->gate->limits.in_flight),
+        (unsigned long long)call->share, call->peer->identity.uri);
+    err->retry_after_ms = RETRY_FULL_MS;
+    return WD_FAILED;
+}
+
+static wd_step refuse_place(const wd_call *call, wd_error *err)
+{
+    switch (call->room) {
+    case WD_ROOM:
+        return WD_NEXT;
+    case WD_ROOM_QUOTA:
+        return refuse_quota(call, err);
+    case WD_ROOM_SHARE:
+        return refuse_share(call, err);
+    case WD_ROOM_LAST:
+    case WD_ROOM_FULL:
+        break;
+    }
+    return refuse_full(call, err);
 }
 
 wd_step wd_dispatch_find(wd_call *call, wd_error *err)
 {
     const wd_gate *gate = call->gate;
 
-    if (call->overflow)
+    if (call->room == WD_ROOM_LAST)
         return refuse_full(call, err);
     if (call->request->kind == WD_REQUEST_CANCEL)
         call->route = wd_cancel_route();
@@ -48,9 +79,5 @@ wd_step wd_dispatch_find(wd_call *call, wd_error *err)
         err->retry_after_ms = RETRY_DRAIN_MS;
         return WD_FAILED;
     }
-    if (call->over_limit && !lane)
-        return refuse_full(call, err);
-    if (call->over_quota && !lane)
-        return refuse_quota(call, err);
-    return WD_NEXT;
+    return lane ? WD_NEXT : refuse_place(call, err);
 }

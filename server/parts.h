@@ -23,10 +23,6 @@
 
 #include <stdatomic.h>
 
-#define WD_GATE_RESERVED 256U /* contexts above limits.in_flight: for the lane */
-#define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
-#define WD_GATE_UNREAD   16U  /* replies that a principal may leave unread in a crowd */
-
 struct wd_delays;       /* server/delays.h */
 struct wd_batches;      /* server/service/batch.h */
 struct wd_audit_keeper; /* server/audit_keeper.h */
@@ -70,11 +66,5 @@ typedef struct wd_gate {
     atomic_bool draining;
     atomic_uint tails; /* calls of Audit.Tail that wait for rows */
 } wd_gate;
-
-/* The contexts that one principal may hold: a quarter of all. */
-static inline uint64_t wd_gate_share(const wd_gate *gate)
-{
-    return (atomic_load(&gate->limits.in_flight) + WD_GATE_RESERVED) / 4;
-}
 
 #endif

@@ -12,7 +12,7 @@
 struct wd_principal {
     wd_principal *next; /* of its bucket */
     uint64_t connections;
-    atomic_uint_fast64_t calls, unread;
+    atomic_uint_fast64_t calls, places, unread;
     atomic_int_fast64_t guesses;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
@@ -309,6 +309,17 @@ uint64_t wd_principal_calls_add(wd_principal *principal)
 void wd_principal_calls_remove(wd_principal *principal)
 {
     uint64_t before = atomic_fetch_sub(&principal->calls, 1);
+    WD_ASSERT(before > 0);
+}
+
+uint64_t wd_principal_places_add(wd_principal *principal)
+{
+    return atomic_fetch_add(&principal->places, 1) + 1;
+}
+
+void wd_principal_places_remove(wd_principal *principal)
+{
+    uint64_t before = atomic_fetch_sub(&principal->places, 1);
     WD_ASSERT(before > 0);
 }
 

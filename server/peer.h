@@ -84,6 +84,10 @@ const char *wd_principal_uri(const wd_principal *principal);
 uint64_t wd_principal_calls_add(wd_principal *principal);
 void wd_principal_calls_remove(wd_principal *principal);
 
+/* Those of them that have a place of limits.in_flight; likewise. */
+uint64_t wd_principal_places_add(wd_principal *principal);
+void wd_principal_places_remove(wd_principal *principal);
+
 /* Replies that were given to NNG and not taken yet. */
 void wd_principal_unread_add(wd_principal *principal);
 void wd_principal_unread_remove(wd_principal *principal);

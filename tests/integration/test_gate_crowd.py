@@ -14,7 +14,7 @@ from tests.support.raw_client import RawClient
 from tests.support.strangers import ask_without_reading, counted, wait_counted
 from tests.support.stub_gate import StubGate
 
-CLIENTS, EACH = 5, 400
+CLIENTS, EACH = 4, 16  # so many places each has in any crowd
 PARKED = CLIENTS * EACH
 CONTEXTS_BESIDE = 256  # above limits.in_flight
 LONG_MS = 300_000
