@@ -6,98 +6,41 @@
 
 #include <jansson.h>
 
-#include "proto/c/sha256.h"
 #include "proto/c/utf8.h"
 #include "store/audit_cef.h"
 #include "store/audit_ecs.h"
+#include "store/audit_fields.h"
 #include "store/audit_ocsf.h"
-
-#define HEX_BYTES (2 * WD_AUDIT_HASH_BYTES + 1)
-
-typedef enum kind { TEXT, INT64, UINT64, UINT32, HASH } kind;
-
-/* In the order of AuditRow in audit.proto, and by its names. */
-#define ROW(name, kind) {#name, offsetof(wd_audit_row, name), kind}
-static const struct column {
-    const char *name;
-    size_t offset;
-    kind kind;
-} columns[] = {
-    ROW(seq, UINT64),       ROW(chain_id, TEXT),      ROW(wall_ms, INT64),
-    ROW(mono_ns, INT64),    ROW(event, TEXT),         ROW(outcome, TEXT),
-    ROW(code, UINT32),      ROW(reason, TEXT),        ROW(principal, TEXT),
-    ROW(token_id, TEXT),    ROW(peer_cert, TEXT),     ROW(peer_addr, TEXT),
-    ROW(method, TEXT),      ROW(scope, TEXT),         ROW(trajectory_id, TEXT),
-    ROW(session_id, TEXT),  ROW(episode_id, TEXT),    ROW(call_id, TEXT),
-    ROW(trace_id, TEXT),    ROW(duration_us, UINT64), ROW(bytes_in, UINT64),
-    ROW(bytes_out, UINT64), ROW(digest, TEXT),        ROW(detail, TEXT),
-    ROW(prev_hash, HASH),   ROW(hash, HASH),          ROW(tool, TEXT),
-    ROW(item, UINT32),      ROW(owner, TEXT),         ROW(family, TEXT),
-    ROW(pool, TEXT),
-};
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-/* --- a column's value --------------------------------------------------------------------- */
-
-static const void *field(const wd_audit_row *row, const struct column *column)
-{
-    return (const char *)row + column->offset;
-}
-
-static const char *text_of(const wd_audit_row *row, const struct column *column)
-{
-    const char *text = NULL;
-    memcpy(&text, field(row, column), sizeof(text));
-    return text != NULL ? text : "";
-}
-
-static int64_t number_of(const wd_audit_row *row, const struct column *column)
-{
-    uint32_t small = 0;
-    int64_t number = 0;
-    if (column->kind == UINT32) {
-        memcpy(&small, field(row, column), sizeof(small));
-        return (int64_t)small;
-    }
-    memcpy(&number, field(row, column), sizeof(number));
-    return number;
-}
-
-static void hex_of(const wd_audit_row *row, const struct column *column,
-                   char text[HEX_BYTES])
-{
-    wd_hex((wd_span){field(row, column), WD_AUDIT_HASH_BYTES}, text);
-}
 
 /* --- JSON lines --------------------------------------------------------------------------- */
 
-static json_t *value_of(const wd_audit_row *row, const struct column *column)
+static json_t *value_of(const wd_audit_row *row, const wd_audit_field *column)
 {
-    char hex[HEX_BYTES];
-    if (column->kind == TEXT)
-        return json_string(text_of(row, column));
-    if (column->kind != HASH)
-        return json_integer((json_int_t)number_of(row, column));
-    hex_of(row, column, hex);
+    char hex[WD_FIELD_HEX];
+    if (column->kind == WD_FIELD_TEXT)
+        return json_string(wd_field_text(row, column));
+    if (column->kind != WD_FIELD_HASH)
+        return json_integer((json_int_t)wd_field_number(row, column));
+    wd_field_hex(row, column, hex);
     return json_string(hex);
 }
 
 /* What says nothing is left out; the first columns never are. */
-static bool says(const wd_audit_row *row, const struct column *column)
+static bool says(const wd_audit_row *row, const wd_audit_field *column)
 {
-    if (column->kind == TEXT)
-        return text_of(row, column)[0] != '\0';
-    return column->kind == HASH || number_of(row, column) != 0;
+    if (column->kind == WD_FIELD_TEXT)
+        return wd_field_text(row, column)[0] != '\0';
+    return column->kind == WD_FIELD_HASH || wd_field_number(row, column) != 0;
 }
 
 static json_t *object_of(const wd_audit_row *row)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < COLUMNS && object != NULL; i++) {
-        if (!says(row, &columns[i]))
+    for (size_t i = 0; i < WD_AUDIT_FIELDS && object != NULL; i++) {
+        if (!says(row, &wd_audit_fields[i]))
             continue;
-        if (json_object_set_new(object, columns[i].name, value_of(row, &columns[i])) !=
-            0) {
+        if (json_object_set_new(object, wd_audit_fields[i].name,
+                                value_of(row, &wd_audit_fields[i])) != 0) {
             json_decref(object);
             return NULL;
         }
@@ -169,16 +112,18 @@ static bool put_text(const char *text, wd_buffer *out)
 
 static bool put_csv(const wd_audit_row *row, wd_buffer *out)
 {
-    for (size_t i = 0; i < COLUMNS; i++) {
-        char text[HEX_BYTES];
+    for (size_t i = 0; i < WD_AUDIT_FIELDS; i++) {
+        char text[WD_FIELD_HEX];
         if (i > 0 && !wd_buffer_append(out, ",", 1))
             return false;
-        if (columns[i].kind == HASH)
-            hex_of(row, &columns[i], text);
-        else if (columns[i].kind != TEXT)
-            (void)snprintf(text, sizeof(text), "%" PRId64, number_of(row, &columns[i]));
-        if (columns[i].kind == TEXT ? !put_text(text_of(row, &columns[i]), out)
-                                    : !put_quoted("\"", text, out))
+        if (wd_audit_fields[i].kind == WD_FIELD_HASH)
+            wd_field_hex(row, &wd_audit_fields[i], text);
+        else if (wd_audit_fields[i].kind != WD_FIELD_TEXT)
+            (void)snprintf(text, sizeof(text), "%" PRId64,
+                           wd_field_number(row, &wd_audit_fields[i]));
+        if (wd_audit_fields[i].kind == WD_FIELD_TEXT
+                ? !put_text(wd_field_text(row, &wd_audit_fields[i]), out)
+                : !put_quoted("\"", text, out))
             return false;
     }
     return wd_buffer_append(out, "\r\n", 2);
@@ -188,8 +133,8 @@ static bool put_csv(const wd_audit_row *row, wd_buffer *out)
 
 bool wd_export_header(wd_export_format format, wd_buffer *out)
 {
-    for (size_t i = 0; i < COLUMNS && format == WD_EXPORT_CSV; i++) {
-        const char *name = columns[i].name;
+    for (size_t i = 0; i < WD_AUDIT_FIELDS && format == WD_EXPORT_CSV; i++) {
+        const char *name = wd_audit_fields[i].name;
         if ((i > 0 && !wd_buffer_append(out, ",", 1)) ||
             !wd_buffer_append(out, name, strlen(name)))
             return false;

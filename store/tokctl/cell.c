@@ -35,9 +35,10 @@ char *wd_output_escape(const char *text)
 const json_t *wd_cell_member(const json_t *record, const char *path)
 {
     const char *dot = strchr(path, '.');
+    const json_t *whole = json_object_get(record, path); /* of SQL: max(a.seq) */
     char name[64];
-    if (dot == NULL)
-        return json_object_get(record, path);
+    if (whole != NULL || dot == NULL)
+        return whole;
     size_t size = (size_t)(dot - path);
     if (size >= sizeof(name))
         return NULL;

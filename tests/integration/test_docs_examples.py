@@ -39,6 +39,7 @@ def run(stub: StubGate, folder: Path, script: str) -> str:
             **CLEAN,
             "PATH": f"{BUILD}/bin:/usr/bin:/bin",
             "WARDED_PROFILE": str(stub.home.path / "profile/boss"),
+            "STORE": str(stub.home.store),
         },
         capture_output=True,
         text=True,
@@ -77,7 +78,7 @@ def test_claim_12_the_examples_of_tokens_do_what_they_say(
 def test_claim_12_the_examples_of_audit_do_what_they_say(
     stub: StubGate, tmp_path: Path
 ) -> None:
-    act, rows, token, handed, whose, proof, check, signed = (
+    act, rows, token, sql, handed, whose, proof, check, signed = (
         run(stub, tmp_path, script) for script in blocks("audit.md")
     )
     boss = "/client/boss"
@@ -85,6 +86,8 @@ def test_claim_12_the_examples_of_audit_do_what_they_say(
     assert len(re.findall(r"\bcall\.(?:begin|end)\b", rows)) == 4, "a query and a show"
     assert boss in rows
     assert re.search(r"^state +active$", token, re.MULTILINE)
+    assert re.search(r"^principal +calls refused$", sql, re.MULTILINE)
+    assert re.search(rf"{boss} +[1-9]\d* +\d+$", sql, re.MULTILINE)
     assert re.search(r"^signature +tokens.ndjson.sig$", handed, re.MULTILINE)
     assert boss in whose
     assert whose.endswith("Verified OK\n")
