@@ -10,6 +10,7 @@
 #include "proto/c/buffer.h"
 #include "store/audit_cells.h"
 #include "store/audit_export.h"
+#include "store/gentle_sync.h"
 
 #define PIECE_BYTES (256U << 10)
 #define OTHERS      0022 /* may write */
@@ -186,7 +187,7 @@ static wd_status make_part(writing *w, const char *part, wd_error *err)
 static wd_status settle_part(writing *w, wd_error *err)
 {
     wd_tombstone found = {.seq = 0};
-    if (fchmod(w->fd, 0400) != 0 || fsync(w->fd) != 0)
+    if (fchmod(w->fd, 0400) != 0 || wd_gentle_sync(w->fd) != 0)
         return disk_fails(w, "sync", err);
     if (lseek(w->fd, 0, SEEK_SET) != 0)
         return disk_fails(w, "read", err);

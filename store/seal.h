@@ -15,7 +15,7 @@
 
 #include "store/trail.h"
 
-#define WD_SEAL_DELETE_ROWS 1000U /* of store.db in one commit */
+#define WD_SEAL_DELETE_ROWS 100U /* of store.db in one commit */
 
 /* The tables of a segment, in a transaction that this begins; and their index. */
 extern const char wd_seal_tables[];

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/gentle_sync.h"
+
 #define NUMBER_DIGITS 18U /* of a seq in a name */
 
 void wd_segments_done(wd_segments *segments)
@@ -218,7 +220,7 @@ wd_status wd_segments_tidy(const char *dir, uint64_t pruned, wd_error *err)
 wd_status wd_segment_sync(const char *path, wd_error *err)
 {
     WD_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
+    if (fd < 0 || wd_gentle_sync(fd) != 0)
         return wd_fail(err, WD_UNAVAILABLE, "could not sync %s: %s", path,
                        strerrordesc_np(errno));
     return WD_OK;
