@@ -152,7 +152,8 @@ static void our_methods_are_all_there_and_each_is_lawful(void **state)
                                         "/warded.v1.Audit/Stats",
                                         "/warded.v1.Audit/Export",
                                         "/warded.v1.Audit/Prune",
-                                        "/warded.v1.Health/Check"};
+                                        "/warded.v1.Health/Check",
+                                        "/warded.v1.Health/Connections"};
     size_t n_methods = 0;
     size_t n_built = 0;
     size_t n_unaudited = 0;
@@ -171,7 +172,7 @@ static void our_methods_are_all_there_and_each_is_lawful(void **state)
             assert_true(method == NULL || method->built);
         }
     }
-    assert_int_equal(n_methods, 34);
+    assert_int_equal(n_methods, 35);
     assert_int_equal(n_built, COUNT(built));
     assert_int_equal(n_unaudited, 1); /* Health.Check alone */
 }
