@@ -129,22 +129,23 @@ static void fail_all(wd_store_job *jobs, const wd_error *cause)
             "the record could not be written, so nothing was done: %s", cause->msg);
 }
 
-void wd_group_write(wd_store *store, wd_store_job *jobs)
+bool wd_group_write(wd_store *store, wd_store_job *jobs)
 {
     wd_error cause;
     if (write_until(store, jobs, &cause) != WD_OK) {
         atomic_store(&store->degraded, true);
         fail_all(jobs, &cause);
-        return;
+        return false;
     }
     wd_store_publish_head(store, &store->pending);
     wd_tokens_settle(store);
+    return true;
 }
 
 wd_status wd_store_run(wd_store *store, wd_store_job *job, wd_error *err)
 {
     job->next = NULL;
-    wd_group_write(store, job);
+    (void)wd_group_write(store, job);
     wd_status status = job->status;
     if (status != WD_OK && err != NULL)
         *err = job->error;

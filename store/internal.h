@@ -91,9 +91,9 @@ WD_MUST_USE wd_status wd_head_read(sqlite3 *db, wd_head *ret_head, wd_error *err
 WD_MUST_USE wd_status wd_chain_verify(wd_trail *trail, const wd_audit_range *range,
                                       wd_audit_report *ret_report, wd_error *err);
 
-/* Writes the jobs of a list in one commit; sets their status. Does not call `done`.
- * Always leaves the connection outside a transaction. */
-void wd_group_write(wd_store *store, wd_store_job *jobs);
+/* Writes the jobs of a list in one commit; sets their status. Does not call `done`. false:
+ * it could not be written, and the store is degraded. Always leaves the connection outside a transaction. */
+bool wd_group_write(wd_store *store, wd_store_job *jobs);
 
 /* The table. add takes the caller's count when it succeeds. The parent and the earlier
  * generations must be in it.  Errors: RESOURCE_EXHAUSTED */

@@ -140,12 +140,13 @@ static wd_store_job *refuse_from(const wd_store *store, wd_job_rank rank,
 static void write_group(wd_store *store, wd_store_job *jobs)
 {
     bool low = wd_place_low(&store->place);
-    atomic_store(&store->degraded, low);
-    if (low)
+    if (low) {
+        atomic_store(&store->degraded, true);
         jobs = refuse_from(
             store, wd_place_broken(&store->place) ? WD_JOB_MAY : WD_JOB_IF_ROOM, jobs);
-    if (jobs != NULL)
-        wd_group_write(store, jobs);
+    }
+    if (jobs != NULL && wd_group_write(store, jobs))
+        atomic_store(&store->degraded, low); /* not before it is seen */
     finish(jobs);
     if (!low)
         wd_place_refill(&store->place);

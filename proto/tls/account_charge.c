@@ -1,6 +1,7 @@
 #include <stddef.h>
 
 #include "proto/tls/account_impl.h"
+#include "proto/tls/binding.h"
 
 /* --- bytes, under the lock ----------------------------------------------------------- */
 
@@ -171,15 +172,17 @@ void wd_tls_account_whole(wd_tls_account *account)
     wd_ledger_unlock(account->ledger);
 }
 
-void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck)
+void wd_tls_account_set_stuck(wd_tls_account *account, int64_t since_ms)
 {
     if (account != NULL)
-        atomic_store(&account->stuck, stuck);
+        atomic_store(&account->stuck_ms, since_ms);
 }
 
-bool wd_tls_account_stuck(const wd_tls_account *account)
+bool wd_tls_account_stuck(const wd_tls_account *account, int64_t ms)
 {
-    return account != NULL && atomic_load(&account->stuck);
+    int64_t since_ms = account != NULL ? atomic_load(&account->stuck_ms) : 0;
+
+    return since_ms != 0 && wd_now_ms() - since_ms >= ms;
 }
 
 bool wd_tls_account_cut(wd_tls_account *account)

@@ -222,7 +222,7 @@ wd_reason wd_player_run(player *p, change *c)
             jobs = &owed[i].job;
     }
     p->begun = p->framed = p->synced = false;
-    wd_group_write(p->store, jobs);
+    (void)wd_group_write(p->store, jobs);
     p->armed = false;
     p->shim.fail_in[WD_SHIM_WRITE] = 0;
     p->shim.fail_more = 0;
