@@ -90,7 +90,7 @@ static bool starves_others(const wd_contexts *contexts, const wd_peer *peer)
 {
     return wd_contexts_crowded(contexts) &&
            wd_principal_unread(peer->principal) >= WD_GATE_UNREAD &&
-           wd_tls_account_stuck(peer->account, WD_GATE_STUCK_MS);
+           wd_tls_account_stuck(peer->account);
 }
 
 static void cut_off(wd_gate *gate, const wd_peer *peer)

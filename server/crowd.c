@@ -2,19 +2,22 @@
 
 #include <stdbool.h>
 
-#define KEPT_PART 16U /* of all places, for who has few */
-
 uint64_t wd_crowd_quarter(uint64_t in_flight)
 {
     return (in_flight + WD_GATE_RESERVED) / 4;
 }
 
+uint64_t wd_crowd_free(uint64_t all, uint64_t taken, uint64_t few)
+{
+    uint64_t most = all - all / WD_CROWD_KEPT;
+    uint64_t share = most > taken ? most - taken : 0;
+
+    return share > few ? share : few;
+}
+
 uint64_t wd_crowd_share(const wd_crowd *crowd)
 {
-    uint64_t most = crowd->in_flight - crowd->in_flight / KEPT_PART;
-    uint64_t share = most > crowd->placed ? most - crowd->placed : 0;
-
-    return share > WD_GATE_FEW ? share : WD_GATE_FEW;
+    return wd_crowd_free(crowd->in_flight, crowd->placed, WD_GATE_FEW);
 }
 
 wd_room wd_crowd_judge(const wd_crowd *crowd)

@@ -16,8 +16,8 @@
 #define WD_GATE_RESERVED 256U /* contexts above limits.in_flight: for the lane */
 #define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
 #define WD_GATE_FEW      16U  /* contexts and places that each may have in any crowd */
+#define WD_CROWD_KEPT    16U  /* such a part of all is for who has few */
 #define WD_GATE_UNREAD   16U  /* replies that a principal may leave unread in a crowd */
-#define WD_GATE_STUCK_MS 100  /* so long a connection may take no bytes then */
 
 /* With the call that is judged, as if it had a place. */
 typedef struct wd_crowd {
@@ -39,6 +39,11 @@ typedef enum wd_room {
 } wd_room;
 
 wd_room wd_crowd_judge(const wd_crowd *crowd);
+
+/* The rule, for whatever is counted and shared out: of `all`, of which `taken` are taken, a
+ * principal may have as many as are free, less the part kept for who has no more than
+ * `few`. */
+uint64_t wd_crowd_free(uint64_t all, uint64_t taken, uint64_t few);
 
 /* How many places a principal may have now. */
 uint64_t wd_crowd_share(const wd_crowd *crowd);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/call_ids.h"
+#include "server/crowd.h"
 #include "server/kept.h"
 
 #define BUCKETS 4096U /* a power of two */
@@ -153,10 +154,13 @@ wd_principal *wd_peers_principal(wd_peers *peers, const char *uri)
  * some stay free for who comes next. */
 static uint64_t share_of_room(const wd_peers *peers)
 {
-    uint64_t left = peers->room - peers->connections;
+    uint64_t few = peers->room / WD_CROWD_KEPT / WD_CROWD_KEPT;
+    uint64_t share = wd_crowd_free(peers->room, peers->connections, few > 0 ? few : 1);
     uint64_t quarter = peers->room / WD_SHARES;
 
-    return left < quarter ? left : quarter;
+    if (peers->connections >= peers->room)
+        return 0;
+    return share < quarter ? share : quarter;
 }
 
 static wd_status check_share(const wd_peers *peers, const wd_principal *principal,

@@ -96,13 +96,9 @@ wd_tls_account *wd_tls_account_ref(wd_tls_account *account);
 void wd_tls_account_free(wd_tls_account *account);
 WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
 
-/* The connection's system takes no more bytes, since then (monotonic, ms); 0: it does. The
- * engine's. */
-void wd_tls_account_set_stuck(wd_tls_account *account, int64_t since_ms);
-
-/* That has been so for `ms`, at least: its peer does not read. For a moment it happens to
- * who does, too. */
-bool wd_tls_account_stuck(const wd_tls_account *account, int64_t ms);
+/* The connection's system takes no more bytes now: its peer does not read. */
+void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck); /* the engine's */
+bool wd_tls_account_stuck(const wd_tls_account *account);
 
 /* Have the engine close the connection, within a tick of its sweeper; what is read and
  * written on it until then is for the caller to drop. The engine reports no cause: false

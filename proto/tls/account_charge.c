@@ -1,7 +1,6 @@
 #include <stddef.h>
 
 #include "proto/tls/account_impl.h"
-#include "proto/tls/binding.h"
 
 /* --- bytes, under the lock ----------------------------------------------------------- */
 
@@ -172,17 +171,15 @@ void wd_tls_account_whole(wd_tls_account *account)
     wd_ledger_unlock(account->ledger);
 }
 
-void wd_tls_account_set_stuck(wd_tls_account *account, int64_t since_ms)
+void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck)
 {
     if (account != NULL)
-        atomic_store(&account->stuck_ms, since_ms);
+        atomic_store(&account->stuck, stuck);
 }
 
-bool wd_tls_account_stuck(const wd_tls_account *account, int64_t ms)
+bool wd_tls_account_stuck(const wd_tls_account *account)
 {
-    int64_t since_ms = account != NULL ? atomic_load(&account->stuck_ms) : 0;
-
-    return since_ms != 0 && wd_now_ms() - since_ms >= ms;
+    return account != NULL && atomic_load(&account->stuck);
 }
 
 bool wd_tls_account_cut(wd_tls_account *account)

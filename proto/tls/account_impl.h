@@ -22,9 +22,9 @@ struct wd_tls_account {
     wd_holder holders[WD_KINDS];
     size_t refs;
     bool closed;
-    bool yields; /* what it holds is the ledger's, and no longer its share's */
-    atomic_int_least64_t stuck_ms; /* since; written by the engine, without the lock */
-    atomic_int cut; /* a wd_tls_cause; by the ledger, or who receives the messages */
+    bool yields;       /* what it holds is the ledger's, and no longer its share's */
+    atomic_bool stuck; /* written by the engine, without the lock */
+    atomic_int cut;    /* a wd_tls_cause; by the ledger, or who receives the messages */
 };
 
 struct wd_tls_ledger {

@@ -99,7 +99,7 @@ int wd_conn_account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
 static void set_stalled(nng_tls_engine_conn *c, int64_t since_ms)
 {
     atomic_store(&c->stalled_ms, since_ms);
-    wd_tls_account_set_stuck(c->account, since_ms);
+    wd_tls_account_set_stuck(c->account, since_ms != 0);
 }
 
 void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n)

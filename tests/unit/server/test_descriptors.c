@@ -148,6 +148,32 @@ static void some_room_is_left_whoever_takes_it(void **state)
     }
 }
 
+/* The worst order: each takes all it can before the next one comes. */
+static void two_dozen_who_come_one_by_one_leave_connections(void **state)
+{
+    static const struct {
+        size_t room, greedy;
+    } cases[] = {{120, 12}, {700, 24}, {1000, 24}, {8192, 24}, {10368, 24}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        WD_AUTO(wd_peers) *peers = wd_peers_new();
+        crowd c = {.peers = peers};
+        wd_error err;
+        size_t taken = 0;
+        const size_t room = cases[i].room, greedy = cases[i].greedy;
+        wd_peers_set_room(peers, room);
+        for (size_t who = 0; who < greedy; who++)
+            while (comes(&c, who, 2048, &err))
+                taken++;
+        print_message("  %zu leave %zu of %zu\n", greedy, room - taken, room);
+        assert_true(comes(&c, greedy, 2048, &err));
+        for (size_t who = greedy + 1; who < greedy + room; who++)
+            taken += comes(&c, who, 2048, &err);
+        assert_int_equal(taken + 1, room); /* and no more than there are */
+    }
+}
+
 /* --- who is there -------------------------------------------------------------------- */
 
 static void expect_keys(wd_peers *peers, const wd_peer_key *keys, size_t n)
@@ -195,6 +221,7 @@ int main(void)
         cmocka_unit_test(a_principal_has_a_quarter_of_the_room),
         cmocka_unit_test(the_settings_bound_holds_to_the_connection),
         cmocka_unit_test(some_room_is_left_whoever_takes_it),
+        cmocka_unit_test(two_dozen_who_come_one_by_one_leave_connections),
         cmocka_unit_test(a_connections_number_is_never_used_twice),
     };
 
