@@ -314,15 +314,30 @@ void wd_binding_spoke(wd_tls_binding *binding, nng_tls_engine_conn *c)
     (void)pthread_mutex_unlock(&binding->lock);
 }
 
-void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c)
+/* Under the lock. */
+static void leave_half_open(wd_tls_binding *binding, nng_tls_engine_conn *c)
 {
-    (void)pthread_mutex_lock(&binding->lock);
     wd_half_open_remove(&binding->half_open, &c->link.among);
     unlist_evicted(binding, c); /* it was quicker */
     if (c->link.half_open)
         binding->n_half_open--;
     c->link.half_open = false;
+}
+
+void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    if (!c->server)
+        leave_half_open(binding, c);
+    c->link.opened = true;
     c->link.since_ms = wd_now_ms();
+    (void)pthread_mutex_unlock(&binding->lock);
+}
+
+void wd_binding_greeted(wd_tls_binding *binding, nng_tls_engine_conn *c)
+{
+    (void)pthread_mutex_lock(&binding->lock);
+    leave_half_open(binding, c);
     (void)pthread_mutex_unlock(&binding->lock);
 }
 

@@ -48,8 +48,12 @@ void wd_binding_spoke(wd_tls_binding *binding, nng_tls_engine_conn *c);
 /* Take the first of those that gave their place up, or NULL. Under the lock. */
 nng_tls_engine_conn *wd_binding_pop_evicted(wd_tls_binding *binding);
 
-/* The handshake is over: from here the greeting's limit counts. */
+/* The handshake is over: from here the greeting's limit counts. A server's connection
+ * stays among the half-open ones until it has greeted: nothing else counts it yet. */
 void wd_binding_opened(wd_tls_binding *binding, nng_tls_engine_conn *c);
+
+/* The greeting has come: from here its principal's connections count it. */
+void wd_binding_greeted(wd_tls_binding *binding, nng_tls_engine_conn *c);
 
 /* Take it off again; waits while the sweeper is at it. */
 void wd_binding_remove(wd_tls_binding *binding, nng_tls_engine_conn *c);

@@ -40,7 +40,7 @@ typedef enum wd_conn_phase {
 typedef struct wd_conn_link {
     struct nng_tls_engine_conn *prev, *next;
     int64_t since_ms; /* monotonic: begun (HANDSHAKE), then open */
-    bool listed, half_open, poked, poking;
+    bool listed, half_open, opened, poked, poking;
     uint8_t host[16];        /* the peer's address without its port; of IPv6 the /64 */
     wd_half_open_link among; /* accepted ones: with the others of that address */
     struct nng_tls_engine_conn *evicted_prev, *evicted_next;

@@ -3,6 +3,8 @@
 
 #include "proto/tls/binding.h"
 
+#define GREETING_BYTES 8U /* of SP over TCP */
+
 /* Replies wait for each other up to this: what more of them saves is little. */
 #define HOLD_BYTES 4096U
 
@@ -143,9 +145,12 @@ int wd_conn_send(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
 
 static int account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
 {
+    const uint64_t before = atomic_fetch_add(&c->bytes_read, n);
     int rv;
 
-    atomic_fetch_add(&c->bytes_read, n);
+    if (c->binding != NULL && c->server && before < GREETING_BYTES &&
+        before + n >= GREETING_BYTES)
+        wd_binding_greeted(c->binding, c);
     if (c->binding != NULL)
         atomic_fetch_add(&c->binding->bytes_read, n);
     if (c->binding != NULL && c->server)

@@ -38,7 +38,7 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
     int64_t stalled_ms = atomic_load(&c->stalled_ms);
     int64_t frame_ms = atomic_load(&c->frame_ms);
 
-    if (c->link.half_open)
+    if (!c->link.opened)
         return now_ms - c->link.since_ms >= o->handshake_ms ? WD_TLS_HANDSHAKE_TIMEOUT
                                                             : WD_TLS_NONE;
     if (atomic_load(&c->bytes_read) < 8 && now_ms - c->link.since_ms >= o->greeting_ms)

@@ -71,6 +71,23 @@ def test_claim_03_no_principal_takes_all_descriptors(gate: StubGate) -> None:
     assert "LimitNOFILE=" in gate.log
 
 
+def test_claim_03_who_does_not_greet_takes_no_connections_of_others(
+    gate: StubGate,
+) -> None:
+    """With a certificate and without a word: among the half-open ones until then."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(LIMIT):
+            with contextlib.suppress(OSError):  # it gave its place up already
+                raw = RawClient(gate.home.path / "profile" / GREEDY[0], greet=False)
+                stack.callback(raw.close)
+        for _ in range(5):
+            assert let_in(gate.home.path / "profile/trainer", stack)
+        usage = strangers.Usage(gate.pid)
+        usage.look()
+        print(f"{usage.descriptors} of {LIMIT} descriptors")
+        assert usage.descriptors < LIMIT // 2
+
+
 @pytest.mark.parametrize("limit", [255, 256])
 def test_claim_03_a_start_needs_256_descriptors(new_home: NewHome, limit: int) -> None:
     gate = StubGate(new_home(), wrap=few(limit))
