@@ -11,7 +11,7 @@
 
 #define WD_GENTLE_BYTES (256 << 10) /* of a piece: what another fsync may wait for */
 
-/* As fsync(2): 0, or -1 and errno. */
+/* As fsync(2): 0, or -1 and errno; a piece that could not be written is such a failure. */
 int wd_gentle_sync(int fd);
 
 #endif

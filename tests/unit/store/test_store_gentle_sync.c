@@ -94,6 +94,19 @@ static void where_pieces_cannot_be_written_it_is_synced_at_once(void **state)
     assert_int_equal(seen.syncs, 1);
 }
 
+static void a_piece_that_is_lost_is_told_for_fsync_would_not_know(void **state)
+{
+    static const int lost[] = {EIO, ENOSPC, EDQUOT};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+        assert_int_equal(sync_file_of(10 * WD_GENTLE_BYTES, lost[i]), -1);
+        assert_int_equal(errno, lost[i]);
+        assert_int_equal(seen.pieces, 1);
+        assert_int_equal(seen.syncs, 0);
+    }
+}
+
 static void a_folder_is_synced_and_what_is_not_open_is_told(void **state)
 {
     int fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_11_all_of_it_is_written_out_in_pieces_first),
         cmocka_unit_test(where_pieces_cannot_be_written_it_is_synced_at_once),
+        cmocka_unit_test(a_piece_that_is_lost_is_told_for_fsync_would_not_know),
         cmocka_unit_test(a_folder_is_synced_and_what_is_not_open_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
