@@ -1,8 +1,9 @@
 /* contexts.h - the REP socket's contexts: which hold a call, and who holds too many.
  *
  * A context holds one call from the arrival of its request until its reply has been
- * taken: a refusal too. Who may have how many is server/crowd.h's. While few are left, whoever leaves WD_GATE_UNREAD replies unread
- * loses each stuck connection that asks for more.
+ * taken: a refusal too. Who may have how many is server/crowd.h's. While few are left,
+ * whoever leaves WD_GATE_UNREAD replies unread loses each stuck connection that asks for
+ * more.
  *
  * Threads: open, start, free: one. Calls begin on NNG's threads; the rest: any.
  * Owns:    the contexts, and each request until its reply is sent.

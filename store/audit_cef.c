@@ -7,6 +7,7 @@
 #include "proto/c/sha256.h"
 #include "proto/c/utf8.h"
 #include "store/audit_address.h"
+#include "store/audit_fields.h"
 
 #define START         "CEF:0|Warded|Warded|" WD_VERSION "|"
 #define SEVERITY_LOW  "2"
@@ -14,7 +15,7 @@
 #define SEVERITY_HIGH "8"
 
 static const struct {
-    const char *event; /* whole, or what it begins with when that ends with a "." */
+    const char *event; /* as wd_audit_event_fits has it */
     const char *name;  /* for people */
     bool high;
 } names[] = {
@@ -50,13 +51,10 @@ static const struct {
 
 static size_t name_of(const char *event)
 {
-    for (size_t i = 0;; i++) {
-        size_t size = strlen(names[i].event);
-        bool prefix = size == 0 || names[i].event[size - 1] == '.';
-        if (prefix ? strncmp(event, names[i].event, size) == 0
-                   : strcmp(event, names[i].event) == 0)
-            return i;
-    }
+    size_t i = 0;
+    while (!wd_audit_event_fits(names[i].event, event))
+        i++;
+    return i;
 }
 
 /* --- writing ---------------------------------------------------------------------------- */

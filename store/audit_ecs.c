@@ -7,12 +7,13 @@
 #include "proto/c/clock.h"
 #include "proto/c/sha256.h"
 #include "store/audit_address.h"
+#include "store/audit_fields.h"
 
 #define VERSION  "8.11.0"
 #define ID_BYTES 128U
 
 typedef struct category {
-    const char *event; /* whole, or what it begins with when that ends with a "." */
+    const char *event; /* as wd_audit_event_fits has it */
     const char *category;
     const char *types[2];
 } category;
@@ -47,12 +48,9 @@ static const category categories[] = {
 static const category *category_of(const char *event)
 {
     const category *c = categories;
-    for (;; c++) {
-        size_t size = strlen(c->event);
-        bool prefix = size == 0 || c->event[size - 1] == '.';
-        if (prefix ? strncmp(event, c->event, size) == 0 : strcmp(event, c->event) == 0)
-            return c;
-    }
+    while (!wd_audit_event_fits(c->event, event))
+        c++;
+    return c;
 }
 
 static const char *or_empty(const char *text)

@@ -20,6 +20,13 @@ const wd_audit_field wd_audit_fields[WD_AUDIT_FIELDS] = {
 };
 #undef ROW
 
+bool wd_audit_event_fits(const char *entry, const char *event)
+{
+    const size_t size = strlen(entry);
+    const bool begins = size == 0 || entry[size - 1] == '.';
+    return begins ? strncmp(event, entry, size) == 0 : strcmp(event, entry) == 0;
+}
+
 static const void *place_of(const wd_audit_row *row, const wd_audit_field *field)
 {
     return (const char *)row + field->offset;

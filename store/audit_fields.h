@@ -1,9 +1,11 @@
-/* audit_fields.h - the facts of a row by number, for what tells all of them by name.
+/* audit_fields.h - the facts of a row by number, for what tells all of them by name, and
+ * its event by kind.
  *
  * Threads: any; constant.  Owns: nothing.  Internal to store/. */
 #ifndef WD_STORE_AUDIT_FIELDS_H
 #define WD_STORE_AUDIT_FIELDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/audit.h"
@@ -27,6 +29,10 @@ typedef struct wd_audit_field {
 
 /* In the order of AuditRow in audit.proto, and by its names. */
 extern const wd_audit_field wd_audit_fields[WD_AUDIT_FIELDS];
+
+/* For tables of events, of which the first entry that fits counts: an event fits by its
+ * whole name, or by what it begins with where the entry ends with a "."; "" fits all. */
+bool wd_audit_event_fits(const char *entry, const char *event);
 
 /* Of a TEXT; never NULL. Of a number. Of a HASH, in hex. */
 const char *wd_field_text(const wd_audit_row *row, const wd_audit_field *field);

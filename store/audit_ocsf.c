@@ -1,7 +1,9 @@
 #include "store/audit_ocsf.h"
-#include "store/audit_address.h"
 
 #include <string.h>
+
+#include "store/audit_address.h"
+#include "store/audit_fields.h"
 
 #define VERSION       "1.3.0"
 #define SUCCESS       1
@@ -10,7 +12,7 @@
 #define MEDIUM        3
 
 typedef struct mapping {
-    const char *event; /* whole, or what it begins with when that ends with a "." */
+    const char *event; /* as wd_audit_event_fits has it */
     int category;
     int class_uid;
     int activity;
@@ -30,12 +32,9 @@ static const mapping mappings[] = {
 static const mapping *mapping_of(const char *event)
 {
     const mapping *m = mappings;
-    for (;; m++) {
-        size_t size = strlen(m->event);
-        bool prefix = size == 0 || m->event[size - 1] == '.';
-        if (prefix ? strncmp(event, m->event, size) == 0 : strcmp(event, m->event) == 0)
-            return m;
-    }
+    while (!wd_audit_event_fits(m->event, event))
+        m++;
+    return m;
 }
 
 static const char *or_empty(const char *text)

@@ -48,7 +48,8 @@ static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *ar
         (void)snprintf(sql + used, sizeof(sql) - used, "%s%s %s", i > 0 ? ", " : "",
                        wd_audit_fields[i].name, text ? "TEXT" : "INTEGER");
     }
-    WD_ASSERT(strlcat(sql, ")", sizeof(sql)) < sizeof(sql));
+    const size_t whole = strlcat(sql, ")", sizeof(sql));
+    WD_ASSERT(whole < sizeof(sql));
     int code = sqlite3_declare_vtab(db, sql);
     module *made = code == SQLITE_OK ? sqlite3_malloc(sizeof(*made)) : NULL;
     if (made == NULL)

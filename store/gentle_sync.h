@@ -5,7 +5,7 @@
  * written yet is written out first, a piece at a time.
  *
  * Threads: any.  Owns: nothing.
- * Source:  sync_file_range(2), fsync(2); figures: docs/decisions/0014-large-files-are-synced-gently.md. */
+ * Source:  sync_file_range(2), fsync(2); figures: docs/decisions/, number 14. */
 #ifndef WD_STORE_GENTLE_SYNC_H
 #define WD_STORE_GENTLE_SYNC_H
 

@@ -85,7 +85,8 @@ static bool greeting_timed_out(nng_tls_engine_conn *c)
 {
     int64_t open_ms = wd_now_ms() - c->link.since_ms;
 
-    return c->server && c->phase == WD_CONN_OPEN && atomic_load(&c->bytes_read) < 8 &&
+    return c->server && c->phase == WD_CONN_OPEN &&
+           atomic_load(&c->bytes_read) < WD_GREETING_BYTES &&
            open_ms >= c->binding->options.greeting_ms * 19 / 20;
 }
 

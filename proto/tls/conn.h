@@ -36,11 +36,15 @@ typedef enum wd_conn_phase {
     WD_CONN_FAILED,
 } wd_conn_phase;
 
+#define WD_GREETING_BYTES 8U /* of SP over TCP */
+
 /* What the binding's list needs to know; under the binding's lock. */
 typedef struct wd_conn_link {
     struct nng_tls_engine_conn *prev, *next;
     int64_t since_ms; /* monotonic: begun (HANDSHAKE), then open */
-    bool listed, half_open, opened, poked, poking;
+    bool listed, poked, poking;
+    bool opened;             /* its handshake is over */
+    bool half_open;          /* it counts as such: a server's until it has greeted */
     uint8_t host[16];        /* the peer's address without its port; of IPv6 the /64 */
     wd_half_open_link among; /* accepted ones: with the others of that address */
     struct nng_tls_engine_conn *evicted_prev, *evicted_next;

@@ -3,8 +3,6 @@
 
 #include "proto/tls/binding.h"
 
-#define GREETING_BYTES 8U /* of SP over TCP */
-
 /* Replies wait for each other up to this: what more of them saves is little. */
 #define HOLD_BYTES 4096U
 
@@ -148,8 +146,8 @@ static int account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
     const uint64_t before = atomic_fetch_add(&c->bytes_read, n);
     int rv;
 
-    if (c->binding != NULL && c->server && before < GREETING_BYTES &&
-        before + n >= GREETING_BYTES)
+    if (c->binding != NULL && c->server && before < WD_GREETING_BYTES &&
+        before + n >= WD_GREETING_BYTES)
         wd_binding_greeted(c->binding, c);
     if (c->binding != NULL)
         atomic_fetch_add(&c->binding->bytes_read, n);

@@ -1,4 +1,5 @@
-/* half_open.h - connections whose handshake is not over, by address, oldest first.
+/* half_open.h - connections that have not greeted yet, by address, oldest first: their
+ * handshake is not over, or the SP greeting behind it has not come.
  *
  * One address may have so many, and all addresses together; who comes beyond takes the
  * place of another. The first to go, of his own address or of the one that has most, is

@@ -41,7 +41,8 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
     if (!c->link.opened)
         return now_ms - c->link.since_ms >= o->handshake_ms ? WD_TLS_HANDSHAKE_TIMEOUT
                                                             : WD_TLS_NONE;
-    if (atomic_load(&c->bytes_read) < 8 && now_ms - c->link.since_ms >= o->greeting_ms)
+    if (atomic_load(&c->bytes_read) < WD_GREETING_BYTES &&
+        now_ms - c->link.since_ms >= o->greeting_ms)
         return WD_TLS_GREETING_TIMEOUT;
     if (wd_tls_account_is_cut(c->account))
         return wd_tls_account_cause(c->account);

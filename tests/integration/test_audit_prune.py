@@ -165,7 +165,7 @@ def old_home(new_home: NewHome, settings: str) -> Home:
     """A home whose trail has three sealed segments of three days ago."""
     home = new_home()
     settings = settings.replace("HERE", str(home.path / "elsewhere"))
-    home.config.write_text(home.config.read_text() + f"\naudit:\n{settings}")
+    home.configure(f"audit:\n{settings}")
     home.profile("boss", "audit:*", "token:**")
     home.profile("auditor", "audit:read")
     home.profile("keeper", "token:**")

@@ -66,9 +66,8 @@ def test_claim_07_level_request_keeps_each_item_without_its_secrets(
 ) -> None:
     home = new_home()
     trainer = home.profile("trainer", "observe:python_code")
-    config = home.config.read_text()
-    assert "\naudit:" not in config
-    home.config.write_text(f"{config}\naudit: {{level: request}}\n")
+    assert "\naudit:" not in home.config.read_text()
+    home.configure("audit: {level: request}")
     secret = (trainer / "token").read_text().strip()
     details = observe(home, trainer, FIRST, f"use {secret} now", "x" * 10_000)
     kept = [json.loads(detail)["request"] for detail in details]

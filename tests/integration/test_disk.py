@@ -29,7 +29,7 @@ PATIENCE_S = 30.0
 def home(new_home: NewHome) -> Iterator[Home]:
     """A home whose store has a small disk of its own."""
     home = new_home()
-    home.config.write_text(home.config.read_text() + RESERVE)
+    home.configure(RESERVE)
     (home.store / "reserve").unlink()  # it was made for a larger disk
     aside = home.path / "aside"
     run("cp", "-a", home.store, aside)

@@ -31,8 +31,7 @@ LOOK_S = 0.02
 def gate(new_home: NewHome) -> Iterator[StubGate]:
     """Whose places a test can fill."""
     home = new_home()
-    limits = f"limits:\n  in_flight: {IN_FLIGHT}\n"
-    home.config.write_text(f"{home.config.read_text()}\n{limits}")
+    home.configure(f"limits:\n  in_flight: {IN_FLIGHT}\n")
     for name in ("friend", *GREEDY):
         home.profile(name, "observe:python_code")
     with StubGate(home) as running:

@@ -28,8 +28,7 @@ ROUNDS = 3
 def gate(new_home: NewHome) -> Iterator[StubGate]:
     """With 16 MiB for all requests together."""
     home = new_home()
-    limits = f"limits:\n  frame_bytes: {FRAME}\n  request_bytes: {BUDGET}\n"
-    home.config.write_text(f"{home.config.read_text()}\n{limits}")
+    home.configure(f"limits:\n  frame_bytes: {FRAME}\n  request_bytes: {BUDGET}\n")
     home.profile("boss", "token:**")
     for name in ("trainer", *GREEDY):
         home.profile(name, "observe:python_code")

@@ -76,16 +76,20 @@ def test_claim_03_who_does_not_greet_takes_no_connections_of_others(
 ) -> None:
     """With a certificate and without a word: among the half-open ones until then."""
     with contextlib.ExitStack() as stack:
+        silent = 0
         for _ in range(LIMIT):
             with contextlib.suppress(OSError):  # it gave its place up already
                 raw = RawClient(gate.home.path / "profile" / GREEDY[0], greet=False)
                 stack.callback(raw.close)
+                silent += 1
+        assert silent > CONNECTIONS
         for _ in range(5):
             assert let_in(gate.home.path / "profile/trainer", stack)
         usage = strangers.Usage(gate.pid)
         usage.look()
         print(f"{usage.descriptors} of {LIMIT} descriptors")
         assert usage.descriptors < LIMIT // 2
+        strangers.wait_counted(gate, "tls.reject", CONNECTIONS, "half_open_limit")
 
 
 @pytest.mark.parametrize("limit", [255, 256])

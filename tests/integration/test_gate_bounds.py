@@ -34,7 +34,7 @@ def stub(home: Home) -> Iterator[StubGate]:
 
 def test_what_waits_is_bounded(new_home: NewHome) -> None:
     home = new_home()
-    home.config.write_text(f"{home.config.read_text()}\nlimits:\n  queue: 2\n")
+    home.configure("limits:\n  queue: 2")
     home.profile("trainer", "observe:python_code")
     with StubGate(home) as stub, RawClient(home.path / "profile/trainer") as raw:
         reply = raw.call(OBSERVE, batch("queue", "queue", "a", "a"), timeout_ms=500)

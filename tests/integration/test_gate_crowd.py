@@ -28,8 +28,7 @@ PATIENCE_S = 5.0  # half of what a connection may stand still when there is room
 @pytest.fixture
 def home(new_home: NewHome) -> Home:
     made = new_home()
-    text = made.config.read_text()
-    made.config.write_text(f"{text}\nlimits:\n  in_flight: {PARKED}\n")
+    made.configure(f"limits:\n  in_flight: {PARKED}")
     for n in range(CLIENTS):
         made.profile(f"client{n}", "observe:python_code")
     for n in range(4):
@@ -107,9 +106,7 @@ def test_claim_07_in_a_crowd_few_unread_replies_are_nobodys_fault(
     """Together they leave too many unread, but none of them does: the last request of
     each is asked with one fewer than that."""
     home = new_home()
-    text = home.config.read_text()
-    limits = "limits:\n  in_flight: 32\n  request_bytes: 536870912\n"
-    home.config.write_text(f"{text}\n{limits}")
+    home.configure("limits:\n  in_flight: 32\n  request_bytes: 536870912")
     names = [f"slow{n}" for n in range((32 + CONTEXTS_BESIDE // 2) // FEW + 1)]
     for name in names:
         home.profile(name, "observe:python_code")

@@ -27,8 +27,7 @@ PATIENCE_S = 20.0
 @pytest.fixture
 def home(new_home: NewHome) -> Home:
     made = new_home()
-    text = made.config.read_text()
-    made.config.write_text(f"{text}\nlimits:\n  in_flight: {IN_FLIGHT}\n")
+    made.configure(f"limits:\n  in_flight: {IN_FLIGHT}")
     for n in range(CLIENTS + 1):
         made.profile(f"client{n}", "observe:python_code")
     return made

@@ -32,10 +32,6 @@ def write(home: Home, name: str, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def setting(home: Home, text: str) -> None:
-    home.config.write_text(f"{home.config.read_text()}\n{text}\n")
-
-
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -53,7 +49,7 @@ def setting(home: Home, text: str) -> None:
         (lambda h: write(h, f"{GATE}/deny", b"nonsense\n"), ["1"]),
         (lambda h: write(h, "state/store/store.db", b"x" * 4096), ["store"]),
         (lambda h: chmod(h, "state/store", 0o755), ["store"]),
-        (lambda h: setting(h, "identity:\n  deny_list: /no/such/list"), ["/no/such"]),
+        (lambda h: h.configure("identity:\n  deny_list: /no/such/list"), ["/no/such"]),
     ],
 )
 def test_claim_04_a_start_is_refused_with_its_cause(

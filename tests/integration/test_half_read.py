@@ -43,8 +43,7 @@ def gate(new_home: NewHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[StubGat
     strangers.allow_descriptors()
     strangers.keep_little_freed(monkeypatch, QUARANTINE_MIB)
     home = new_home()
-    limits = f"limits:\n  request_bytes: {BUDGET}\n  reply_bytes: {KEPT}\n"
-    home.config.write_text(f"{home.config.read_text()}\n{limits}")
+    home.configure(f"limits:\n  request_bytes: {BUDGET}\n  reply_bytes: {KEPT}\n")
     for name in ("trainer", *GREEDY):
         home.profile(name, "observe:python_code")
     with StubGate(home) as running:

@@ -60,8 +60,9 @@ def gate(new_home: NewHome, monkeypatch: pytest.MonkeyPatch) -> Iterator[StubGat
     """Over a stub executor, with 16 MiB for all requests together."""
     strangers.keep_little_freed(monkeypatch, QUARANTINE_MIB)
     home = new_home()
-    limits = f"limits:\n  frame_bytes: {BUDGET // 4}\n  request_bytes: {BUDGET}\n"
-    home.config.write_text(f"{home.config.read_text()}\n{limits}")
+    home.configure(
+        f"limits:\n  frame_bytes: {BUDGET // 4}\n  request_bytes: {BUDGET}\n"
+    )
     for name in ("trainer", *GREEDY):
         home.profile(name, "observe:python_code")
     with StubGate(home) as running:

@@ -46,8 +46,7 @@ def gate(new_home: NewHome, new_gate: NewGate) -> Gate:
     """With 16 MiB for all requests together."""
     strangers.allow_descriptors()
     home = new_home()
-    limits = f"limits:\n  frame_bytes: {FRAME}\n  request_bytes: {BUDGET}\n"
-    home.config.write_text(f"{home.config.read_text()}\n{limits}")
+    home.configure(f"limits:\n  frame_bytes: {FRAME}\n  request_bytes: {BUDGET}\n")
     for name in ("trainer", "greedy", *PROFILES):
         home.profile(name, "observe:python_code")
     return new_gate(home)

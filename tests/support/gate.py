@@ -123,6 +123,10 @@ class Home:
         """Run `tokctl --home` of this home."""
         return run(program("tokctl"), "--home", self.path, *words, check=check)
 
+    def configure(self, text: str) -> None:
+        """Settings besides those that `warded init` wrote."""
+        self.config.write_text(f"{self.config.read_text()}\n{text}\n")
+
     def take_uids(self) -> range:
         """The ids of its slots, at most; settings that name none get some."""
         text = self.config.read_text()

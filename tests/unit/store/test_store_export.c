@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "store/audit_export.h"
+#include "tests/unit/store/export_fixture.h"
 
 static const wd_audit_row sample = {
     .seq = 7,
@@ -28,17 +28,6 @@ static const wd_audit_row sample = {
     .hash = {0xab},
 };
 
-static const char *line_of(wd_export_format format, const wd_audit_row *row,
-                           wd_buffer *out)
-{
-    wd_buffer_clear(out);
-    assert_true(wd_export_row(format, row, out));
-    assert_true(wd_buffer_append(out, "", 1));
-    const char *text = (const char *)out->data;
-    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1); /* one line */
-    return text;
-}
-
 static const char *member(json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -49,7 +38,7 @@ static void claim_07_a_json_line_has_each_column_that_says_something(void **stat
 {
     WD_AUTO_BUFFER out = WD_BUFFER_INIT;
     (void)state;
-    json_t *row = json_loads(line_of(WD_EXPORT_JSONL, &sample, &out), 0, NULL);
+    json_t *row = json_loads(wd_export_line(WD_EXPORT_JSONL, &sample, &out), 0, NULL);
     assert_non_null(row);
     assert_int_equal(json_integer_value(json_object_get(row, "seq")), 7);
     assert_int_equal(json_integer_value(json_object_get(row, "wall_ms")),
@@ -70,7 +59,7 @@ static void claim_07_a_csv_line_is_quoted_and_no_formula(void **state)
     (void)state;
     assert_true(wd_export_header(WD_EXPORT_CSV, &header));
     assert_memory_equal(header.data, "seq,chain_id,wall_ms,", 21);
-    const char *line = line_of(WD_EXPORT_CSV, &sample, &out);
+    const char *line = wd_export_line(WD_EXPORT_CSV, &sample, &out);
     assert_memory_equal(line, "\"7\",\"chain\",\"1800000000123\",", 28);
     assert_non_null(strstr(line, ",\"{\"\"message\"\":\"\"a \\\"\"b\\\"\"\"\"}\","));
     assert_non_null(strstr(line, ",\"'=cmd|' /C calc'!A0\","));
@@ -128,7 +117,7 @@ static void claim_07_no_cell_of_csv_is_a_formula_or_moves_a_terminal(void **stat
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char cell[64];
         const wd_audit_row row = {.seq = 1, .mono_ns = -1, .tool = cases[i].text};
-        const char *line = line_of(WD_EXPORT_CSV, &row, &out);
+        const char *line = wd_export_line(WD_EXPORT_CSV, &row, &out);
         (void)snprintf(cell, sizeof(cell), ",%s,\"0\",\"\",", cases[i].cell);
         print_message("%s", line);
         assert_non_null(strstr(line, cell));
@@ -165,7 +154,7 @@ static void claim_07_each_event_has_its_class_of_ocsf(void **state)
         row.event = events[i].event;
         row.outcome = events[i].outcome;
         print_message("  %s\n", row.event);
-        json_t *event = json_loads(line_of(WD_EXPORT_OCSF, &row, &out), 0, NULL);
+        json_t *event = json_loads(wd_export_line(WD_EXPORT_OCSF, &row, &out), 0, NULL);
         assert_non_null(event);
         static const char *const keys[] = {"class_uid", "type_uid", "status_id"};
         const int wants[] = {events[i].class_uid, events[i].type_uid,
@@ -193,7 +182,7 @@ static void a_row_that_says_little_is_a_line_too(void **state)
     (void)state;
     for (int format = WD_EXPORT_JSONL; format <= WD_EXPORT_CEF; format++) {
         WD_AUTO_BUFFER out = WD_BUFFER_INIT;
-        (void)line_of((wd_export_format)format, &little, &out);
+        (void)wd_export_line((wd_export_format)format, &little, &out);
     }
 }
 

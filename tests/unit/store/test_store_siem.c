@@ -11,7 +11,7 @@
 
 #include "proto/c/clock.h"
 #include "store/audit_address.h"
-#include "store/audit_export.h"
+#include "tests/unit/store/export_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,17 +36,6 @@ static const wd_audit_row sample = {
     .bytes_out = 4,
     .hash = {0xab},
 };
-
-static const char *line_of(wd_export_format format, const wd_audit_row *row,
-                           wd_buffer *out)
-{
-    wd_buffer_clear(out);
-    assert_true(wd_export_row(format, row, out));
-    assert_true(wd_buffer_append(out, "", 1));
-    const char *text = (const char *)out->data;
-    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1); /* one line */
-    return text;
-}
 
 /* --- addresses ------------------------------------------------------------------------ */
 
@@ -139,7 +128,7 @@ static const char *told(const json_t *document, const char *path)
 static json_t *document_of(const wd_audit_row *row)
 {
     WD_AUTO_BUFFER out = WD_BUFFER_INIT;
-    json_t *document = json_loads(line_of(WD_EXPORT_ECS, row, &out), 0, NULL);
+    json_t *document = json_loads(wd_export_line(WD_EXPORT_ECS, row, &out), 0, NULL);
     assert_non_null(document);
     return document;
 }
@@ -253,7 +242,7 @@ static void claim_07_a_line_of_cef_has_header_and_keys(void **state)
 {
     WD_AUTO_BUFFER out = WD_BUFFER_INIT;
     (void)state;
-    const char *line = line_of(WD_EXPORT_CEF, &sample, &out);
+    const char *line = wd_export_line(WD_EXPORT_CEF, &sample, &out);
     static const char start[] =
         HEADER "call.end|Call ended|5|rt=1800000000123 externalId=7 "
                "deviceExternalId=chain outcome=failure reason=TOKEN_REVOKED "
@@ -287,7 +276,7 @@ static void claim_07_severity_of_cef_tells_what_to_look_at(void **state)
         WD_AUTO_BUFFER out = WD_BUFFER_INIT;
         wd_audit_row row = {
             .seq = 1, .event = cases[i].event, .outcome = cases[i].outcome};
-        const char *line = line_of(WD_EXPORT_CEF, &row, &out);
+        const char *line = wd_export_line(WD_EXPORT_CEF, &row, &out);
         print_message("  %s", line);
         assert_non_null(strstr(line, cases[i].middle));
     }
@@ -329,7 +318,7 @@ static void claim_07_no_text_breaks_out_of_a_value_of_cef(void **state)
         WD_AUTO_BUFFER out = WD_BUFFER_INIT;
         char want[96];
         const wd_audit_row row = {.seq = 1, .event = "auth", .tool = cases[i].text};
-        const char *line = line_of(WD_EXPORT_CEF, &row, &out);
+        const char *line = wd_export_line(WD_EXPORT_CEF, &row, &out);
         print_message("  %s", line);
         (void)snprintf(want, sizeof(want), " WardedTool=%s\n", cases[i].value);
         assert_string_equal(line + strlen(line) - strlen(want), want);
@@ -351,7 +340,8 @@ static void claim_07_addresses_of_cef_have_keys_by_their_kind(void **state)
         WD_AUTO_BUFFER out = WD_BUFFER_INIT;
         const wd_audit_row row = {
             .seq = 1, .event = "auth", .peer_addr = cases[i].address};
-        assert_non_null(strstr(line_of(WD_EXPORT_CEF, &row, &out), cases[i].part));
+        assert_non_null(
+            strstr(wd_export_line(WD_EXPORT_CEF, &row, &out), cases[i].part));
     }
 }
 
