@@ -5,13 +5,14 @@
 
 typedef struct fifo {
     wd_half_open_link *oldest, *newest;
+    size_t n;
 } fifo;
 
 typedef struct wd_half_open_host {
     struct wd_half_open_host *next;           /* of its bucket */
     struct wd_half_open_host *before, *after; /* of its rank */
     uint8_t address[16];
-    size_t n;
+    size_t n; /* of both kinds */
     fifo silent, spoken;
 } host;
 
@@ -29,6 +30,7 @@ static void append(fifo *list, wd_half_open_link *link)
     else
         list->oldest = link;
     list->newest = link;
+    list->n++;
 }
 
 static void unlink_from(fifo *list, wd_half_open_link *link)
@@ -41,6 +43,7 @@ static void unlink_from(fifo *list, wd_half_open_link *link)
         link->next->prev = link->prev;
     else
         list->newest = link->prev;
+    list->n--;
 }
 
 static wd_half_open_rank *rank_of(wd_half_open *all, size_t n)
@@ -149,7 +152,7 @@ void wd_half_open_remove(wd_half_open *all, wd_half_open_link *link)
 
 static wd_half_open_link *oldest_of(const host *of, const wd_half_open_link *newest)
 {
-    if (of->silent.oldest != NULL && of->silent.oldest != newest)
+    if (of->silent.n >= of->spoken.n && of->silent.oldest != newest)
         return of->silent.oldest;
     return of->spoken.oldest;
 }

@@ -2,10 +2,11 @@
  * handshake is not over, or the SP greeting behind it has not come.
  *
  * One address may have so many, and all addresses together; who comes beyond takes the
- * place of another. The first to go, of his own address or of the one that has most, is
- * the oldest that has said nothing (no whole ClientHello); when all have, the oldest. So
- * those who only connect never displace one of their address who goes on, and whoever
- * has few never yields to one who has many.
+ * place of another, of his own address or of the one that has most: of those that have
+ * said nothing (no whole ClientHello), or of those that have, whichever are more, the
+ * oldest. So those who only connect never displace one of their address who goes on, those
+ * who say a ClientHello and no more never one who has just come, and whoever has few never
+ * yields to one who has many.
  *
  * A half-open connection costs about 95 KiB, of NNG's buffers and mbedTLS's: the limit
  * on all is what bounds the memory of strangers without a certificate. In a flood 2,048

@@ -98,6 +98,24 @@ static void who_has_spoken_stays_longer(void **state)
     empty(&r);
 }
 
+/* Those who say a ClientHello and no more do not displace one who has said nothing yet. */
+static void claim_03_who_has_just_come_is_not_displaced_by_those_who_spoke(void **state)
+{
+    const wd_half_open_most most = {.host = 4, .all = MANY};
+    room r = {.links = {{.spoken = false}}};
+
+    (void)state;
+    arrive(&r, 0, 1);
+    for (size_t i = 1; i < MANY; i++) {
+        arrive(&r, i, 1);
+        assert_int_equal(displaced_of(&r, i, most), i < 4 ? -1 : (int)i - 3);
+        if (i >= 4)
+            wd_half_open_remove(&r.all, &r.links[i - 3]);
+        wd_half_open_spoke(&r.links[i]);
+    }
+    empty(&r);
+}
+
 static void addresses_do_not_displace_each_other(void **state)
 {
     room r = {.links = {{.spoken = false}}};
@@ -195,6 +213,8 @@ int main(void)
         cmocka_unit_test(nobody_goes_up_to_the_limit),
         cmocka_unit_test(the_oldest_goes_never_the_newest),
         cmocka_unit_test(who_has_spoken_stays_longer),
+        cmocka_unit_test(
+            claim_03_who_has_just_come_is_not_displaced_by_those_who_spoke),
         cmocka_unit_test(addresses_do_not_displace_each_other),
         cmocka_unit_test(claim_03_all_together_have_a_limit),
         cmocka_unit_test(claim_03_the_address_that_has_most_yields),
