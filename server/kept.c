@@ -28,6 +28,7 @@ struct wd_kept {
 struct wd_keeper {
     pthread_mutex_t lock;
     wd_answers answers; /* of all, oldest first */
+    TAILQ_HEAD(, wd_kept_share) shares;
     uint64_t bytes, limit;
 };
 
@@ -97,6 +98,8 @@ static void keep(wd_keeper *keeper, wd_kept *kept, wd_answer *answer,
     kept->answer = answer;
     answer->holder = wd_kept_ref(kept);
     answer->share = share;
+    if (TAILQ_EMPTY(&share->answers))
+        TAILQ_INSERT_TAIL(&keeper->shares, share, all);
     TAILQ_INSERT_TAIL(&keeper->answers, answer, all);
     TAILQ_INSERT_TAIL(&share->answers, answer, own);
     keeper->bytes += bytes_of(answer);
@@ -108,10 +111,24 @@ static void let_go(wd_keeper *keeper, wd_answer *answer, wd_answers *gone)
 {
     TAILQ_REMOVE(&keeper->answers, answer, all);
     TAILQ_REMOVE(&answer->share->answers, answer, own);
+    if (TAILQ_EMPTY(&answer->share->answers))
+        TAILQ_REMOVE(&keeper->shares, answer->share, all);
     keeper->bytes -= bytes_of(answer);
     answer->share->bytes -= bytes_of(answer);
     answer->holder->answer = NULL;
     TAILQ_INSERT_TAIL(gone, answer, own);
+}
+
+/* Who has most; of several, who has had answers for longest. There is one. */
+static wd_kept_share *largest(const wd_keeper *keeper)
+{
+    wd_kept_share *most = TAILQ_FIRST(&keeper->shares);
+
+    for (wd_kept_share *at = most; at != NULL; at = TAILQ_NEXT(at, all))
+        if (at->bytes > most->bytes)
+            most = at;
+    WD_ASSERT(most != NULL);
+    return most;
 }
 
 static void make_room(wd_keeper *keeper, wd_kept_share *share, wd_answers *gone)
@@ -119,7 +136,7 @@ static void make_room(wd_keeper *keeper, wd_kept_share *share, wd_answers *gone)
     while (share->bytes > keeper->limit / WD_KEPT_SHARES)
         let_go(keeper, TAILQ_FIRST(&share->answers), gone);
     while (keeper->bytes > keeper->limit)
-        let_go(keeper, TAILQ_FIRST(&keeper->answers), gone);
+        let_go(keeper, TAILQ_FIRST(&largest(keeper)->answers), gone);
 }
 
 static void unref_all(wd_answers *gone)
@@ -141,6 +158,7 @@ wd_keeper *wd_keeper_new(uint64_t bytes)
         return NULL;
     (void)pthread_mutex_init(&keeper->lock, NULL);
     TAILQ_INIT(&keeper->answers);
+    TAILQ_INIT(&keeper->shares);
     keeper->limit = bytes;
     return keeper;
 }

@@ -3,7 +3,8 @@
  * Each call id that runs or has run holds a wd_kept (server/call_ids.h). Its answer is
  * awaited first, then there, and one day let go: when it is older than a call id may be,
  * when its principal has more than a quarter of all bytes, or when all have more than
- * `limits.reply_bytes`; the oldest goes first. What is let go is REPLY_EVICTED.
+ * `limits.reply_bytes` and its principal has most of them; the oldest goes first. What is
+ * let go is REPLY_EVICTED.
  *
  * Threads: any; the keeper keeps its lock private. It calls nobody under it.
  * Owns:    the answers. wd_kept and wd_answer are counted.
@@ -28,7 +29,8 @@ typedef TAILQ_HEAD(wd_answers, wd_answer) wd_answers;
 
 /* The answers of one principal. */
 typedef struct wd_kept_share {
-    wd_answers answers; /* oldest first */
+    TAILQ_ENTRY(wd_kept_share) all; /* while it has any */
+    wd_answers answers;             /* oldest first */
     uint64_t bytes;
 } wd_kept_share;
 

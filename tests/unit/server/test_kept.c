@@ -172,6 +172,24 @@ static void claim_06_all_together_stay_within_the_limit(void **state)
         wd_kept_unref(kept[i]);
 }
 
+/* However old it is, the answer of who keeps little stays. */
+static void claim_06_who_keeps_most_loses_first(void **state)
+{
+    enum { N = WD_KEPT_SHARES + 1 };
+    world *w = *state;
+    wd_kept_share greedy[N];
+    WD_AUTO(wd_kept) *friends = settle(w, &w->mine, 1, 0);
+
+    for (size_t i = 0; i < N; i++)
+        wd_kept_share_init(&greedy[i]);
+    for (size_t i = 0; i < (size_t)20 * N; i++) {
+        wd_kept_unref(settle(w, &greedy[i % N], SHARE / 3, 0));
+        assert_true(wd_keeper_bytes(w->keeper) <= LIMIT);
+        assert_true(is_there(w, friends));
+    }
+    wd_keeper_expire(w->keeper, INT64_MAX);
+}
+
 static void claim_06_what_is_older_is_let_go(void **state)
 {
     world *w = *state;
@@ -215,6 +233,8 @@ int main(void)
                                         make_world, end_world),
         cmocka_unit_test_setup_teardown(claim_06_all_together_stay_within_the_limit,
                                         make_world, end_world),
+        cmocka_unit_test_setup_teardown(claim_06_who_keeps_most_loses_first, make_world,
+                                        end_world),
         cmocka_unit_test_setup_teardown(claim_06_what_is_older_is_let_go, make_world,
                                         end_world),
         cmocka_unit_test_setup_teardown(
