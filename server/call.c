@@ -22,7 +22,6 @@ void wd_call_free(wd_call *call)
     wd_token_unref(call->token);
     wd_budget_free(call->budget);
     wd_request_free(call->request);
-    wd_peer_unref(call->gate->peers, call->peer);
     free(call);
 }
 

@@ -54,7 +54,7 @@ typedef struct wd_call {
     /* set by contexts */
     struct wd_gate *gate; /* borrowed, outlives the call */
     struct wd_slot *slot; /* where the reply goes; NULL in tests of single stages */
-    wd_peer *peer;        /* owned count: who called */
+    wd_peer *peer;        /* who called; the slot's count */
     wd_span frame;        /* the envelope; lives as long as the call */
     int64_t received_ns;  /* monotonic */
     wd_room room;         /* may it run, as far as places go */

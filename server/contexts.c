@@ -8,17 +8,18 @@
 #include "server/crowd.h"
 #include "server/parts.h"
 #include "server/pipeline.h"
+#include "server/unread.h"
 
 struct wd_slot {
     wd_contexts *all;
     nng_ctx ctx;
     nng_aio *aio;
-    nng_msg *request;        /* while a call is in the slot */
-    wd_tls_account *account; /* which the call is charged to; NULL: none */
-    uint64_t request_bytes;  /* charged */
-    uint64_t reply_bytes;    /* charged, until NNG has the reply */
-    wd_principal *principal; /* whose; counted until its reply was taken */
-    bool placed;             /* it has one of the places of limits.in_flight */
+    nng_msg *request;       /* while a call is in the slot */
+    wd_peer *peer;          /* owned count: whose; counted until its reply was taken */
+    uint64_t request_bytes; /* charged to the peer's account */
+    uint64_t reply_bytes;   /* charged, until NNG has the reply */
+    wd_unread_reply unread; /* while NNG sends it */
+    bool placed;            /* it has one of the places of limits.in_flight */
     bool sending;
 };
 
@@ -26,6 +27,7 @@ struct wd_contexts {
     wd_gate *gate;
     wd_slot *slots;
     size_t n_slots;
+    wd_unread *unread;
     atomic_uint_fast64_t busy, placed;
 };
 
@@ -36,40 +38,50 @@ static void receive(wd_slot *slot)
     nng_ctx_recv(slot->ctx, slot->aio);
 }
 
-/* From here the request counts as the gate's, until it is freed. */
-static void charge(wd_slot *slot, const wd_peer *peer)
+/* NULL: it is nobody's. */
+static wd_tls_account *account_of(const wd_slot *slot)
 {
-    slot->account = wd_tls_account_ref(peer->account);
+    return slot->peer != NULL ? slot->peer->account : NULL;
+}
+
+/* From here the request counts as the gate's, until it is freed. */
+static void charge(wd_slot *slot)
+{
     slot->request_bytes = nng_msg_len(slot->request);
-    wd_tls_account_take(slot->account, slot->request_bytes);
+    wd_tls_account_take(account_of(slot), slot->request_bytes);
 }
 
 static void free_request(wd_slot *slot)
 {
     if (slot->request != NULL)
         nng_msg_free(WD_STEAL(slot->request));
-    wd_tls_account_release(slot->account, slot->request_bytes);
+    wd_tls_account_release(account_of(slot), slot->request_bytes);
     slot->request_bytes = 0;
 }
 
 static void leave_place(wd_slot *slot)
 {
-    wd_principal_places_remove(slot->principal);
+    wd_principal_places_remove(slot->peer->principal);
     (void)atomic_fetch_sub(&slot->all->placed, 1);
     slot->placed = false;
+}
+
+static void leave_peer(wd_slot *slot)
+{
+    wd_tls_account_reply_gone(account_of(slot), slot->reply_bytes);
+    slot->reply_bytes = 0;
+    wd_principal_calls_remove(slot->peer->principal);
+    wd_peer_unref(slot->all->gate->peers, WD_STEAL(slot->peer));
 }
 
 /* Forget the call that was in the slot. */
 static void vacate(wd_slot *slot)
 {
     free_request(slot);
-    wd_tls_account_reply_gone(slot->account, slot->reply_bytes);
-    slot->reply_bytes = 0;
-    wd_tls_account_free(WD_STEAL(slot->account));
     if (slot->placed)
         leave_place(slot);
-    if (slot->principal != NULL)
-        wd_principal_calls_remove(WD_STEAL(slot->principal));
+    if (slot->peer != NULL)
+        leave_peer(slot);
     (void)atomic_fetch_sub(&slot->all->busy, 1);
 }
 
@@ -85,23 +97,7 @@ void wd_contexts_cut(wd_gate *gate, const wd_peer *peer, wd_reason reason,
                                                     .detail = why});
 }
 
-/* Its replies would hold the last contexts, which are for all. */
-static bool starves_others(const wd_contexts *contexts, const wd_peer *peer)
-{
-    return wd_contexts_crowded(contexts) &&
-           wd_principal_unread(peer->principal) >= WD_GATE_UNREAD &&
-           wd_tls_account_stuck(peer->account);
-}
-
-static void cut_off(wd_gate *gate, const wd_peer *peer)
-{
-    char detail[WD_URI_BYTES + 128];
-
-    (void)snprintf(detail, sizeof(detail),
-                   "contexts run short and %s leaves %u replies or more unread",
-                   peer->identity.uri, WD_GATE_UNREAD);
-    wd_contexts_cut(gate, peer, WD_REASON_QUOTA, detail);
-}
+/* --- calls ------------------------------------------------------------------------------- */
 
 /* A place for the call, if it may have one; which others see from here. */
 static wd_crowd take_place(wd_slot *slot, uint64_t busy)
@@ -114,19 +110,19 @@ static wd_crowd take_place(wd_slot *slot, uint64_t busy)
         .contexts = all->n_slots,
         .busy = busy,
         .placed = atomic_fetch_add(&all->placed, 1) + 1,
-        .own_busy = wd_principal_calls_add(slot->principal),
-        .own_placed = wd_principal_places_add(slot->principal),
+        .own_busy = wd_principal_calls_add(slot->peer->principal),
+        .own_placed = wd_principal_places_add(slot->peer->principal),
     };
 }
 
-/* From here what is in the slot costs its principal. */
-static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
+/* From here what is in the slot costs its principal. *Takes* the peer. */
+static wd_call *admit(wd_slot *slot, wd_peer *peer, uint64_t busy)
 {
     wd_gate *gate = slot->all->gate;
     wd_call *call = calloc(1, sizeof(*call));
 
-    charge(slot, peer);
-    slot->principal = peer->principal;
+    slot->peer = peer;
+    charge(slot);
     const wd_crowd crowd = take_place(slot, busy);
     wd_room room = wd_crowd_judge(&crowd);
     if (room != WD_ROOM)
@@ -135,6 +131,7 @@ static wd_call *admit(wd_slot *slot, const wd_peer *peer, uint64_t busy)
         return NULL;
     call->gate = gate;
     call->slot = slot;
+    call->peer = peer;
     call->frame = (wd_span){nng_msg_body(slot->request), nng_msg_len(slot->request)};
     call->received_ns = wd_clock_mono_ns(gate->clock);
     call->room = room;
@@ -149,19 +146,13 @@ static wd_call *new_call(wd_slot *slot, uint64_t busy)
     wd_peers *peers = slot->all->gate->peers;
     uint32_t pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(slot->request));
     wd_peer *peer = wd_peers_find(peers, pipe);
-    wd_call *call = NULL;
 
     if (peer == NULL)
         return NULL;
-    if (starves_others(slot->all, peer))
-        cut_off(slot->all->gate, peer);
     if (!wd_tls_account_is_cut(peer->account))
-        call = admit(slot, peer, busy);
-    if (call == NULL)
-        wd_peer_unref(peers, peer);
-    else
-        call->peer = peer;
-    return call;
+        return admit(slot, peer, busy);
+    wd_peer_unref(peers, peer);
+    return NULL;
 }
 
 static void received(wd_slot *slot)
@@ -188,7 +179,7 @@ static void sent(wd_slot *slot, int result)
     } else {
         slot->reply_bytes = 0; /* the connection's now */
     }
-    wd_principal_unread_remove(slot->principal);
+    wd_unread_remove(slot->all->unread, &slot->unread);
     vacate(slot);
     if (result != NNG_ECLOSED)
         receive(slot);
@@ -209,7 +200,7 @@ static void slot_event(void *arg)
 bool wd_slot_reserve(wd_slot *slot, size_t bytes)
 {
     free_request(slot);
-    if (wd_tls_account_charge_reply(slot->account, bytes) != WD_TLS_CHARGED)
+    if (wd_tls_account_charge_reply(account_of(slot), bytes) != WD_TLS_CHARGED)
         return false;
     slot->reply_bytes = bytes;
     return true;
@@ -232,7 +223,7 @@ void wd_slot_send(wd_slot *slot, wd_span reply)
     nng_msg *message = NULL;
 
     free_request(slot);
-    if (reply.size > 0 && !wd_tls_account_is_cut(slot->account))
+    if (reply.size > 0 && !wd_tls_account_is_cut(account_of(slot)))
         message = message_for_nng(reply);
     if (message == NULL) {
         vacate(slot);
@@ -240,7 +231,8 @@ void wd_slot_send(wd_slot *slot, wd_span reply)
         return;
     }
     slot->sending = true;
-    wd_principal_unread_add(slot->principal);
+    wd_unread_add(slot->all->unread, &slot->unread, slot->peer,
+                  wd_clock_mono_ms(slot->all->gate->clock));
     nng_aio_set_msg(slot->aio, message);
     nng_ctx_send(slot->ctx, slot->aio);
 }
@@ -282,7 +274,10 @@ wd_status wd_contexts_open(wd_gate *gate, nng_socket socket, wd_contexts **ret_c
     if (contexts == NULL)
         return wd_fail(err, WD_INTERNAL, "no memory for the contexts");
     contexts->gate = gate;
-    wd_status status = open_slots(contexts, socket, err);
+    contexts->unread = wd_unread_new();
+    wd_status status = contexts->unread != NULL
+                           ? open_slots(contexts, socket, err)
+                           : wd_fail(err, WD_INTERNAL, "no memory for the contexts");
     if (status != WD_OK)
         wd_contexts_free(contexts);
     else
@@ -303,6 +298,7 @@ void wd_contexts_free(wd_contexts *contexts)
     for (size_t i = 0; i < contexts->n_slots; i++)
         nng_aio_free(contexts->slots[i].aio);
     free(contexts->slots);
+    wd_unread_free(contexts->unread);
     free(contexts);
 }
 
@@ -311,7 +307,25 @@ uint64_t wd_contexts_busy(const wd_contexts *contexts)
     return atomic_load(&contexts->busy);
 }
 
-bool wd_contexts_crowded(const wd_contexts *contexts)
+/* --- in a crowd -------------------------------------------------------------------------- */
+
+static void cut_reader(void *arg, const wd_peer *peer, size_t overdue)
 {
-    return wd_contexts_busy(contexts) > contexts->n_slots - WD_GATE_RESERVED / 2;
+    char detail[WD_URI_BYTES + 128];
+
+    (void)snprintf(detail, sizeof(detail),
+                   "contexts run short, and %s has left %zu replies unread for %d ms",
+                   peer->identity.uri, overdue, WD_GATE_OVERDUE_MS);
+    wd_contexts_cut(arg, peer, WD_REASON_QUOTA, detail);
+}
+
+void wd_contexts_relieve(wd_contexts *contexts)
+{
+    wd_gate *gate = contexts->gate;
+    uint64_t busy = wd_contexts_busy(contexts);
+    uint64_t most = contexts->n_slots - WD_GATE_RESERVED / 2;
+
+    if (busy > most)
+        wd_unread_relieve(contexts->unread, busy - most, wd_clock_mono_ms(gate->clock),
+                          cut_reader, gate);
 }

@@ -1,9 +1,8 @@
 /* contexts.h - the REP socket's contexts: which hold a call, and who holds too many.
  *
  * A context holds one call from the arrival of its request until its reply has been
- * taken: a refusal too. Who may have how many is server/crowd.h's. While few are left,
- * whoever leaves WD_GATE_UNREAD replies unread loses each stuck connection that asks for
- * more.
+ * taken: a refusal too. Who may have how many is server/crowd.h's; while few are left,
+ * who reads too slowly is server/unread.h's.
  *
  * Threads: open, start, free: one. Calls begin on NNG's threads; the rest: any.
  * Owns:    the contexts, and each request until its reply is sent.
@@ -39,8 +38,9 @@ void wd_contexts_free(wd_contexts *contexts);
 /* Those that hold a call or a reply that was not taken yet. */
 uint64_t wd_contexts_busy(const wd_contexts *contexts);
 
-/* Fewer than half of those above limits.in_flight are left. */
-bool wd_contexts_crowded(const wd_contexts *contexts);
+/* While fewer than half of those above limits.in_flight are left: close connections whose
+ * replies are not read, until these hold no more. From time to time, by one thread. */
+void wd_contexts_relieve(wd_contexts *contexts);
 
 /* Make room for a reply of `bytes` until its peer has read it; false: others that were
  * not read fill limits.request_bytes, or the principal's share of it. Either way the

@@ -17,7 +17,6 @@
 #define WD_GATE_LAST     16U  /* of these the last: they only answer QUEUE_FULL */
 #define WD_GATE_FEW      16U  /* contexts and places that each may have in any crowd */
 #define WD_CROWD_KEPT    16U  /* such a part of all is for who has few */
-#define WD_GATE_UNREAD   16U  /* replies that a principal may leave unread in a crowd */
 
 /* With the call that is judged, as if it had a place. */
 typedef struct wd_crowd {

@@ -109,12 +109,12 @@ static void rejected(void *arg, const wd_tls_reject *reject)
                                  .detail = reject->detail});
 }
 
-/* Asked by the TLS engine: are those who don't read to be ended sooner? */
-static bool crowded(void *arg)
+static void look_again(void *arg)
 {
     const wd_listener *listener = arg;
 
-    return listener->contexts != NULL && wd_contexts_crowded(listener->contexts);
+    if (listener->contexts != NULL)
+        wd_contexts_relieve(listener->contexts);
 }
 
 /* --- open, start, close ------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static wd_status open_tls(wd_listener *listener, wd_error *err)
     const wd_config *config = listener->gate->config;
     wd_tls_options options = {
         .on_reject = rejected,
-        .crowded = crowded,
+        .on_tick = look_again,
         .arg = listener,
         .half_open_all = listener->gate->files.half_open,
         .half_open_leaving = listener->gate->files.half_open_leaving,

@@ -13,7 +13,8 @@
 struct wd_principal {
     wd_principal *next; /* of its bucket */
     uint64_t connections;
-    atomic_uint_fast64_t calls, places, unread;
+    atomic_uint_fast64_t calls, places;
+    size_t overdue;
     atomic_int_fast64_t guesses;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
@@ -327,20 +328,9 @@ void wd_principal_places_remove(wd_principal *principal)
     WD_ASSERT(before > 0);
 }
 
-void wd_principal_unread_add(wd_principal *principal)
+size_t *wd_principal_overdue(wd_principal *principal)
 {
-    (void)atomic_fetch_add(&principal->unread, 1);
-}
-
-void wd_principal_unread_remove(wd_principal *principal)
-{
-    uint64_t before = atomic_fetch_sub(&principal->unread, 1);
-    WD_ASSERT(before > 0);
-}
-
-uint64_t wd_principal_unread(const wd_principal *principal)
-{
-    return atomic_load(&principal->unread);
+    return &principal->overdue;
 }
 
 atomic_int_fast64_t *wd_principal_guesses(wd_principal *principal)

@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define WD_ADDRESS_BYTES 64U /* "[::1]:40112" and the NUL */
@@ -88,10 +89,8 @@ void wd_principal_calls_remove(wd_principal *principal);
 uint64_t wd_principal_places_add(wd_principal *principal);
 void wd_principal_places_remove(wd_principal *principal);
 
-/* Replies that were given to NNG and not taken yet. */
-void wd_principal_unread_add(wd_principal *principal);
-void wd_principal_unread_remove(wd_principal *principal);
-uint64_t wd_principal_unread(const wd_principal *principal);
+/* Replies that have waited too long to be taken: server/unread.h's alone. */
+size_t *wd_principal_overdue(wd_principal *principal);
 
 /* The principal's table of call ids, locked until wd_principal_ids_unlock. Nothing else
  * may be called in between but call_ids.h. */

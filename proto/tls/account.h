@@ -13,11 +13,11 @@
  * enough: until then, or until the connection ends, it stays charged to the connection.
  *
  * Strangers cannot starve friends. Beside the budget there is a reserve of a sixteenth,
- * for what is small and of a principal that holds little. When there is no room, who
- * holds most *yields*, but never to one who would then hold as much: of his connections
- * the one with the oldest unfinished request, or unread reply, is closed. Its bytes
- * count no more, though they are in memory until it is gone: of these there are at most
- * a share beside the budget.
+ * for what is small and of a principal that holds little. When there is no room, others
+ * *yield*: of those who hold more than the asker would, the one that can give most back.
+ * Of his connections the one with the oldest unfinished request, or unread reply, is
+ * closed. Its bytes count no more, though they are in memory until it is gone: of these
+ * there are at most a share beside the budget. Nobody yields when that would not do.
  *
  * Threads: any; the ledger keeps its lock private.
  * Owns:    a ledger lives as long as its last account. */
@@ -95,10 +95,6 @@ wd_tls_account *wd_tls_account_find(wd_tls_ledger *ledger, uint64_t id);
 wd_tls_account *wd_tls_account_ref(wd_tls_account *account);
 void wd_tls_account_free(wd_tls_account *account);
 WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
-
-/* The connection's system takes no more bytes now: its peer does not read. */
-void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck); /* the engine's */
-bool wd_tls_account_stuck(const wd_tls_account *account);
 
 /* Have the engine close the connection, within a tick of its sweeper; what is read and
  * written on it until then is for the caller to drop. The engine reports no cause: false

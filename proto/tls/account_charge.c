@@ -34,11 +34,13 @@ static void stay(wd_tls_account *account, wd_kind which, uint64_t bytes)
 /* The connection does not hold them any more; somebody else does. */
 static void pass_on(wd_tls_account *account, wd_kind which, uint64_t bytes)
 {
-    WD_ASSERT(bytes <= account->held[which]);
+    wd_holder *holder = &account->held[which];
+
+    WD_ASSERT(bytes <= holder->bytes);
     stay(account, which, bytes);
-    account->held[which] -= bytes;
-    if (which == WD_REPLIES && account->held[which] == 0)
-        wd_share_unlist(account->share, which, &account->holders[which]);
+    wd_share_let_go(account->share, which, holder, bytes);
+    if (which == WD_REPLIES && holder->bytes == 0)
+        wd_share_unlist(account->share, which, holder);
 }
 
 /* Nobody does. */
@@ -50,9 +52,9 @@ static void let_go(wd_tls_account *account, wd_kind which, uint64_t bytes)
 
 void wd_account_let_go_all(wd_tls_account *account)
 {
-    wd_share_unlist(account->share, WD_REQUESTS, &account->holders[WD_REQUESTS]);
-    let_go(account, WD_REQUESTS, account->held[WD_REQUESTS]);
-    let_go(account, WD_REPLIES, account->held[WD_REPLIES]);
+    wd_share_unlist(account->share, WD_REQUESTS, &account->held[WD_REQUESTS]);
+    let_go(account, WD_REQUESTS, account->held[WD_REQUESTS].bytes);
+    let_go(account, WD_REPLIES, account->held[WD_REPLIES].bytes);
 }
 
 /* --- requests ------------------------------------------------------------------------ */
@@ -79,9 +81,9 @@ static void have_yield(wd_tls_account *account, wd_tls_cause cause)
     (void)atomic_compare_exchange_strong(&account->cut, &none, (int)cause);
     account->yields = true;
     for (wd_kind which = WD_REQUESTS; which < WD_KINDS; which++) {
-        wd_share_unlist(account->share, which, &account->holders[which]);
-        account->share->used[which] -= account->held[which];
-        ledger->leaving[which] += account->held[which];
+        wd_share_unlist(account->share, which, &account->held[which]);
+        account->share->used[which] -= account->held[which].bytes;
+        ledger->leaving[which] += account->held[which].bytes;
     }
     if (ledger->hurry != NULL)
         ledger->hurry(ledger->hurry_arg);
@@ -89,7 +91,7 @@ static void have_yield(wd_tls_account *account, wd_tls_cause cause)
 
 static wd_tls_account *account_of(wd_holder *holder, wd_kind which)
 {
-    char *at = (char *)(holder - which) - offsetof(wd_tls_account, holders);
+    char *at = (char *)(holder - which) - offsetof(wd_tls_account, held);
 
     return (wd_tls_account *)(void *)at;
 }
@@ -100,18 +102,25 @@ static bool has_room(const wd_tls_ledger *ledger, wd_kind which, uint64_t bytes,
     return fits(ledger->used[which] - ledger->leaving[which], bytes, most);
 }
 
-/* Nobody yields to who would then hold as much. */
-static void make_room(wd_tls_account *account, wd_kind which, uint64_t bytes,
+/* Nobody yields to who would then hold as much, nor in vain. */
+static bool make_room(wd_tls_account *account, wd_kind which, uint64_t bytes,
                       uint64_t most)
 {
     static const wd_tls_cause causes[] = {WD_TLS_REQUEST_YIELDED, WD_TLS_REPLY_YIELDED};
     wd_tls_ledger *ledger = account->ledger;
+    uint64_t stay = ledger->used[which] - ledger->leaving[which];
     uint64_t would_hold = account->share->used[which] + bytes;
-    wd_share *share;
 
-    while (!has_room(ledger, which, bytes, most) &&
-           (share = wd_shares_most(&ledger->shares, which, would_hold)) != NULL)
+    if (has_room(ledger, which, bytes, most))
+        return true;
+    if (!wd_shares_could_yield(&ledger->shares, which, would_hold, stay + bytes - most))
+        return false;
+    while (!has_room(ledger, which, bytes, most)) {
+        wd_share *share = wd_shares_most(&ledger->shares, which, would_hold);
+        WD_ASSERT(share != NULL);
         have_yield(account_of(share->oldest[which], which), causes[which]);
+    }
+    return true;
 }
 
 /* Under the lock. What is about to go may lie beside the budget for a moment, up to a
@@ -127,9 +136,8 @@ static wd_tls_charge admit(wd_tls_account *account, wd_kind which, uint64_t byte
         return WD_TLS_OVER_SHARE;
     if (is_little(account, which, bytes))
         most += ledger->budget / WD_RESERVE_PART;
-    make_room(account, which, bytes, most);
-    if (!has_room(ledger, which, bytes, most) ||
-        !fits(ledger->used[which], bytes, most + share))
+    if (!fits(ledger->used[which], bytes, most + share) ||
+        !make_room(account, which, bytes, most))
         return WD_TLS_OVER_BUDGET;
     add(account, which, bytes);
     return WD_TLS_CHARGED;
@@ -142,8 +150,8 @@ static wd_tls_charge charge(wd_tls_account *account, wd_kind which, uint64_t byt
 
     if (answer != WD_TLS_CHARGED)
         return answer;
-    account->held[which] += bytes;
-    wd_share_enlist(account->share, which, &account->holders[which]);
+    wd_share_hold(account->share, which, &account->held[which], bytes);
+    wd_share_enlist(account->share, which, &account->held[which]);
     return answer;
 }
 
@@ -167,19 +175,8 @@ void wd_tls_account_whole(wd_tls_account *account)
     if (account == NULL)
         return;
     wd_ledger_lock(account->ledger);
-    wd_share_unlist(account->share, WD_REQUESTS, &account->holders[WD_REQUESTS]);
+    wd_share_unlist(account->share, WD_REQUESTS, &account->held[WD_REQUESTS]);
     wd_ledger_unlock(account->ledger);
-}
-
-void wd_tls_account_set_stuck(wd_tls_account *account, bool stuck)
-{
-    if (account != NULL)
-        atomic_store(&account->stuck, stuck);
-}
-
-bool wd_tls_account_stuck(const wd_tls_account *account)
-{
-    return account != NULL && atomic_load(&account->stuck);
 }
 
 bool wd_tls_account_cut(wd_tls_account *account)
@@ -236,7 +233,8 @@ void wd_tls_account_release(wd_tls_account *account, uint64_t bytes)
 
 /* --- replies ------------------------------------------------------------------------- */
 
-/* To a connection that is gone NNG sends nothing, and frees the message at once. */
+/* To a connection that is gone NNG sends nothing, and frees the message at once; one that
+ * yields is soon gone, and what it holds with it. */
 wd_tls_charge wd_tls_account_charge_reply(wd_tls_account *account, uint64_t bytes)
 {
     wd_tls_charge answer = WD_TLS_CHARGED;
@@ -255,7 +253,7 @@ void wd_tls_account_reply_gone(wd_tls_account *account, uint64_t bytes)
     if (account == NULL || bytes <= WD_FREE_REPLY_BYTES)
         return;
     wd_ledger_lock(account->ledger);
-    if (bytes <= account->held[WD_REPLIES]) /* else closed, or nobody had charged it */
+    if (!account->yields && bytes <= account->held[WD_REPLIES].bytes)
         let_go(account, WD_REPLIES, bytes);
     wd_ledger_unlock(account->ledger);
 }

@@ -17,14 +17,12 @@ struct wd_tls_account {
     wd_share *share;
     struct wd_tls_account *next; /* of its bucket, until closed */
     uint64_t id;
-    uint64_t held[WD_KINDS]; /* by the connection */
-    uint64_t used[WD_KINDS]; /* that, and what the messages' owners have taken */
-    wd_holder holders[WD_KINDS];
+    wd_holder held[WD_KINDS]; /* by the connection */
+    uint64_t used[WD_KINDS];  /* that, and what the messages' owners have taken */
     size_t refs;
     bool closed;
-    bool yields;       /* what it holds is the ledger's, and no longer its share's */
-    atomic_bool stuck; /* written by the engine, without the lock */
-    atomic_int cut;    /* a wd_tls_cause; by the ledger, or who receives the messages */
+    bool yields;    /* what it holds is the ledger's, and no longer its share's */
+    atomic_int cut; /* a wd_tls_cause; by the ledger, or who receives the messages */
 };
 
 struct wd_tls_ledger {

@@ -95,13 +95,6 @@ int wd_conn_account_read(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
 
 /* --- what goes out ------------------------------------------------------------------- */
 
-/* Since when sending is stuck; 0: it is not. */
-static void set_stalled(nng_tls_engine_conn *c, int64_t since_ms)
-{
-    atomic_store(&c->stalled_ms, since_ms);
-    wd_tls_account_set_stuck(c->account, since_ms != 0);
-}
-
 void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
 {
     wd_frame_event event;
@@ -114,7 +107,7 @@ void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
                                       c->sent.length - (uint64_t)c->sent.words * 4);
     } while (event != WD_FRAME_MORE);
     if (!wd_frames_inside(&c->sent) && atomic_load(&c->stalled_ms) != 0)
-        set_stalled(c, 0);
+        atomic_store(&c->stalled_ms, 0);
 }
 
 /* Within a message a few bytes now and then are not enough: who takes them so slowly
@@ -125,7 +118,7 @@ void wd_conn_note_drained(nng_tls_engine_conn *c, size_t n)
     if (wd_frames_inside(&c->sent) && c->drained < PROGRESS_BYTES)
         return;
     c->drained = 0;
-    set_stalled(c, 0);
+    atomic_store(&c->stalled_ms, 0);
 }
 
 void wd_conn_note_stuck(nng_tls_engine_conn *c)
@@ -133,5 +126,5 @@ void wd_conn_note_stuck(nng_tls_engine_conn *c)
     if (atomic_load(&c->stalled_ms) != 0)
         return;
     c->drained = 0;
-    set_stalled(c, wd_now_ms());
+    atomic_store(&c->stalled_ms, wd_now_ms());
 }

@@ -66,8 +66,9 @@ typedef struct wd_tls_options {
     wd_status (*check_peer)(void *arg, const wd_identity *peer, wd_error *err);
     void (*on_accept)(void *arg, const wd_identity *peer, const char *address);
     void (*on_reject)(void *arg, const wd_tls_reject *reject);
-    /* Under the engine's lock: only look. true: a tenth of stall_ms holds. */
-    bool (*crowded)(void *arg);
+    /* While there are connections, each time before the engine looks for those to close:
+     * every 250 ms, sooner when one has to go at once. By the engine's own thread. */
+    void (*on_tick)(void *arg);
     void *arg; /* borrowed until wd_tls_binding_free returns */
 } wd_tls_options;
 

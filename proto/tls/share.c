@@ -39,11 +39,26 @@ void wd_shares_leave(wd_shares *all, wd_share *share)
     free(share);
 }
 
+void wd_share_hold(wd_share *share, wd_kind kind, wd_holder *holder, uint64_t bytes)
+{
+    holder->bytes += bytes;
+    if (holder->listed)
+        share->yields[kind] += bytes;
+}
+
+void wd_share_let_go(wd_share *share, wd_kind kind, wd_holder *holder, uint64_t bytes)
+{
+    holder->bytes -= bytes;
+    if (holder->listed)
+        share->yields[kind] -= bytes;
+}
+
 void wd_share_enlist(wd_share *share, wd_kind kind, wd_holder *holder)
 {
     if (holder->listed)
         return;
     holder->listed = true;
+    share->yields[kind] += holder->bytes;
     holder->next = NULL;
     holder->prev = share->newest[kind];
     if (holder->prev != NULL)
@@ -58,6 +73,7 @@ void wd_share_unlist(wd_share *share, wd_kind kind, wd_holder *holder)
     if (!holder->listed)
         return;
     holder->listed = false;
+    share->yields[kind] -= holder->bytes;
     if (holder->prev != NULL)
         holder->prev->next = holder->next;
     else
@@ -68,16 +84,38 @@ void wd_share_unlist(wd_share *share, wd_kind kind, wd_holder *holder)
         share->newest[kind] = holder->prev;
 }
 
-wd_share *wd_shares_most(const wd_shares *all, wd_kind kind, uint64_t bytes)
+/* What one could give back, and hold more than `above` until the last of it. */
+static uint64_t could_yield(const wd_share *share, wd_kind kind, uint64_t above)
+{
+    uint64_t bytes = 0;
+
+    for (const wd_holder *at = share->oldest[kind];
+         at != NULL && share->used[kind] - bytes > above; at = at->next)
+        bytes += at->bytes;
+    return bytes;
+}
+
+bool wd_shares_could_yield(const wd_shares *all, wd_kind kind, uint64_t above,
+                           uint64_t wanted)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < WD_SHARE_BUCKETS; i++)
+        for (const wd_share *at = all->buckets[i]; at != NULL; at = at->next)
+            bytes += could_yield(at, kind, above);
+    return bytes >= wanted;
+}
+
+wd_share *wd_shares_most(const wd_shares *all, wd_kind kind, uint64_t above)
 {
     wd_share *most = NULL;
 
     for (size_t i = 0; i < WD_SHARE_BUCKETS; i++) {
         for (wd_share *at = all->buckets[i]; at != NULL; at = at->next) {
-            if (at->oldest[kind] == NULL || at->used[kind] <= bytes)
+            if (at->oldest[kind] == NULL || at->used[kind] <= above)
                 continue;
-            most = at;
-            bytes = at->used[kind];
+            if (most == NULL || at->yields[kind] > most->yields[kind])
+                most = at;
         }
     }
     return most;

@@ -23,17 +23,9 @@ static int64_t tick_ms(const wd_tls_options *o)
     return shortest > 2500 ? 250 : shortest / 10;
 }
 
-/* How long nothing may be sent: not for long while the owner has no room for others. */
-static int64_t stall_limit(const wd_tls_options *o)
-{
-    bool crowded = o->crowded != NULL && o->crowded(o->arg);
-
-    return crowded ? o->stall_ms / 10 : o->stall_ms;
-}
-
 /* Why this connection must end; NONE: it may go on. Under the lock. */
 static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
-                            int64_t now_ms, int64_t stall_ms)
+                            int64_t now_ms)
 {
     int64_t stalled_ms = atomic_load(&c->stalled_ms);
     int64_t frame_ms = atomic_load(&c->frame_ms);
@@ -46,7 +38,7 @@ static wd_tls_cause overdue(const wd_tls_options *o, nng_tls_engine_conn *c,
         return WD_TLS_GREETING_TIMEOUT;
     if (wd_tls_account_is_cut(c->account))
         return wd_tls_account_cause(c->account);
-    if (stalled_ms != 0 && now_ms - stalled_ms >= stall_ms)
+    if (stalled_ms != 0 && now_ms - stalled_ms >= o->stall_ms)
         return WD_TLS_SEND_STALLED;
     if (frame_ms != 0 && now_ms - frame_ms >= o->frame_ms)
         return WD_TLS_FRAME_TIMEOUT;
@@ -64,7 +56,6 @@ static void claim(nng_tls_engine_conn *c, wd_tls_cause cause)
 static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
 {
     int64_t now_ms = wd_now_ms();
-    int64_t stall_ms = stall_limit(&b->options);
     nng_tls_engine_conn *c;
     size_t n = 0;
 
@@ -76,7 +67,7 @@ static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
     }
     for (c = n > 0 ? NULL : b->head; c != NULL && n < BATCH; c = c->link.next) {
         wd_tls_cause cause =
-            c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms, stall_ms);
+            c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms);
         if (cause == WD_TLS_NONE)
             continue;
         claim(c, cause);
@@ -122,6 +113,16 @@ static void close_overdue(wd_tls_binding *b)
     }
 }
 
+/* Under the lock, which is let go of meanwhile. */
+static void ask_owner(wd_tls_binding *b)
+{
+    if (b->options.on_tick == NULL)
+        return;
+    (void)pthread_mutex_unlock(&b->lock);
+    b->options.on_tick(b->options.arg);
+    (void)pthread_mutex_lock(&b->lock);
+}
+
 static void wait_a_tick(wd_tls_binding *b)
 {
     int64_t at_ms = wd_now_ms() + tick_ms(&b->options);
@@ -144,6 +145,7 @@ static void *sweep(void *arg)
             continue;
         }
         b->hurry = false;
+        ask_owner(b);
         close_overdue(b);
         wait_a_tick(b);
     }

@@ -212,23 +212,6 @@ static void a_ledger_lives_as_long_as_its_last_account(void **state)
     wd_tls_account_close(account);
 }
 
-static void a_stuck_connection_is_known_to_who_holds_its_account(void **state)
-{
-    WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(BUDGET);
-    wd_tls_account *account = wd_tls_account_open(ledger, "a");
-    WD_AUTO(wd_tls_account) *held =
-        wd_tls_account_find(ledger, wd_tls_account_id(account));
-
-    (void)state;
-    assert_false(wd_tls_account_stuck(held));
-    wd_tls_account_set_stuck(account, true);
-    assert_true(wd_tls_account_stuck(held));
-    wd_tls_account_set_stuck(account, false);
-    assert_false(wd_tls_account_stuck(held));
-    wd_tls_account_close(account);
-    assert_false(wd_tls_account_stuck(NULL));
-}
-
 static void a_connection_is_cut_off_once(void **state)
 {
     WD_AUTO(wd_tls_ledger) *ledger = wd_tls_ledger_new(BUDGET);
@@ -327,7 +310,6 @@ int main(void)
         cmocka_unit_test(a_reply_is_charged_until_its_connection_has_taken_it),
         cmocka_unit_test(replies_fill_their_budget_and_leave_that_of_requests),
         cmocka_unit_test(a_reply_that_is_not_charged_gives_nothing_back),
-        cmocka_unit_test(a_stuck_connection_is_known_to_who_holds_its_account),
         cmocka_unit_test(a_connection_is_cut_off_once),
         cmocka_unit_test(an_account_tells_what_it_has_charged),
         cmocka_unit_test(no_budget_asks_nothing),

@@ -166,9 +166,12 @@ static void of_who_holds_most_the_oldest_unfinished_one_yields(void **state)
         assert_int_equal(wd_tls_account_charge(more[i], 30), WD_TLS_CHARGED);
     }
     wd_tls_account_whole(more[0]);
-    assert_int_equal(wd_tls_account_charge(f.accounts[0], 89), WD_TLS_CHARGED);
-    assert_int_equal(wd_tls_account_charge(f.accounts[2], 89), WD_TLS_CHARGED);
-    assert_int_equal(wd_tls_account_charge(f.accounts[3], 89), WD_TLS_CHARGED);
+    for (size_t i = 0; i < LAST; i++) {
+        if (i == 1)
+            continue;
+        assert_int_equal(wd_tls_account_charge(f.accounts[i], 89), WD_TLS_CHARGED);
+        wd_tls_account_whole(f.accounts[i]);
+    }
     assert_int_equal(wd_tls_account_charge(f.accounts[LAST], 73), WD_TLS_CHARGED);
     assert_int_equal(wd_tls_account_cause(more[0]), WD_TLS_NONE);
     assert_int_equal(wd_tls_account_cause(more[1]), WD_TLS_REQUEST_YIELDED);
@@ -220,6 +223,100 @@ static void what_is_about_to_go_is_bounded(void **state)
         wd_tls_account_close(sixth);
         stop(&f);
     }
+}
+
+/* What runs can't yield: nobody is closed for the little beside it, and in vain. */
+static void claim_03_nobody_yields_in_vain(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        wd_tls_charge answer;
+    } cases[] = {{9, WD_TLS_CHARGED}, {10, WD_TLS_CHARGED}, {11, WD_TLS_OVER_BUDGET}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool charged = cases[i].answer == WD_TLS_CHARGED;
+        wd_tls_account *uploads[LAST];
+        fixture f;
+        start(&f, BUDGET);
+        fill_with_whole_ones(&f, BUDGET - 2 * LAST - 2); /* 97 each, of 390 */
+        for (size_t k = 0; k < LAST; k++) {
+            uploads[k] = wd_tls_account_open(f.ledger, names[k]);
+            assert_int_equal(wd_tls_account_charge(uploads[k], 2), WD_TLS_CHARGED);
+        } /* 396, 8 of it can go */
+        assert_int_equal(wd_tls_account_charge(f.accounts[LAST], 2), WD_TLS_CHARGED);
+        assert_int_equal(wd_tls_account_charge(f.accounts[LAST], cases[i].bytes),
+                         cases[i].answer);
+        for (size_t k = 0; k < LAST; k++) {
+            if (!charged)
+                assert_int_equal(wd_tls_account_cause(uploads[k]), WD_TLS_NONE);
+            wd_tls_account_close(uploads[k]);
+        }
+        stop(&f);
+    }
+}
+
+/* b has most, and nearly all of it runs; c could give more back. */
+static void claim_03_who_can_give_most_back_yields_first(void **state)
+{
+    wd_tls_account *upload;
+    fixture f;
+
+    (void)state;
+    start(&f, BUDGET);
+    assert_int_equal(wd_tls_account_charge(f.accounts[1], 95), WD_TLS_CHARGED);
+    wd_tls_account_whole(f.accounts[1]);
+    upload = wd_tls_account_open(f.ledger, "b");
+    assert_int_equal(wd_tls_account_charge(upload, 5), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge(f.accounts[0], 99), WD_TLS_CHARGED);
+    wd_tls_account_whole(f.accounts[0]);
+    assert_int_equal(wd_tls_account_charge(f.accounts[2], 99), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge(f.accounts[3], 98), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge(f.accounts[LAST], 90), WD_TLS_CHARGED);
+    assert_causes(&f, 2, WD_TLS_REQUEST_YIELDED);
+    assert_int_equal(wd_tls_account_cause(upload), WD_TLS_NONE);
+    wd_tls_account_close(upload);
+    stop(&f);
+}
+
+/* What lies beside the budget already is no room, whoever would yield. */
+static void claim_03_nobody_yields_for_what_does_not_fit_beside(void **state)
+{
+    fixture f;
+    wd_tls_account *fifth, *sixth;
+
+    (void)state;
+    start(&f, BUDGET);
+    fill(&f); /* 394 */
+    fifth = wd_tls_account_open(f.ledger, "f");
+    sixth = wd_tls_account_open(f.ledger, "g");
+    assert_int_equal(wd_tls_account_charge(fifth, 60), WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge(sixth, 72), WD_TLS_OVER_BUDGET);
+    assert_causes(&f, 1, WD_TLS_REQUEST_YIELDED); /* for the fifth; nobody else */
+    wd_tls_account_close(fifth);
+    wd_tls_account_close(sixth);
+    stop(&f);
+}
+
+/* A reply that is sent to who yields gives no other reply's bytes back. */
+static void claim_03_what_yields_gives_back_only_once(void **state)
+{
+    fixture f;
+
+    (void)state;
+    start(&f, REPLIES);
+    for (size_t i = 0; i < LAST; i++)
+        assert_int_equal(
+            wd_tls_account_charge_reply(f.accounts[i], i == 1 ? MIB : MIB - 9),
+            WD_TLS_CHARGED);
+    assert_int_equal(wd_tls_account_charge_reply(f.accounts[LAST], MIB / 2),
+                     WD_TLS_CHARGED);
+    uint64_t before = wd_tls_ledger_replies(f.ledger);
+    assert_int_equal(wd_tls_account_charge_reply(f.accounts[1], MIB / 4),
+                     WD_TLS_CHARGED);
+    wd_tls_account_reply_gone(f.accounts[1], MIB / 4);
+    assert_int_equal(wd_tls_ledger_replies(f.ledger), before);
+    stop(&f);
 }
 
 static void replies_yield_alike(void **state)
@@ -280,6 +377,10 @@ int main(void)
         cmocka_unit_test(of_who_holds_most_the_oldest_unfinished_one_yields),
         cmocka_unit_test(who_yields_is_still_counted),
         cmocka_unit_test(what_is_about_to_go_is_bounded),
+        cmocka_unit_test(claim_03_nobody_yields_in_vain),
+        cmocka_unit_test(claim_03_who_can_give_most_back_yields_first),
+        cmocka_unit_test(claim_03_nobody_yields_for_what_does_not_fit_beside),
+        cmocka_unit_test(claim_03_what_yields_gives_back_only_once),
         cmocka_unit_test(replies_yield_alike),
         cmocka_unit_test(a_reply_that_was_read_yields_no_more),
     };

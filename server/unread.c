@@ -1,0 +1,122 @@
+#include "server/unread.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef TAILQ_HEAD(replies, wd_unread_reply) replies;
+
+struct wd_unread {
+    pthread_mutex_t lock;
+    replies replies; /* oldest first */
+};
+
+wd_unread *wd_unread_new(void)
+{
+    wd_unread *unread = calloc(1, sizeof(*unread));
+
+    if (unread == NULL)
+        return NULL;
+    TAILQ_INIT(&unread->replies);
+    (void)pthread_mutex_init(&unread->lock, NULL);
+    return unread;
+}
+
+void wd_unread_free(wd_unread *unread)
+{
+    if (unread == NULL)
+        return;
+    WD_ASSERT(TAILQ_EMPTY(&unread->replies));
+    (void)pthread_mutex_destroy(&unread->lock);
+    free(unread);
+}
+
+void wd_unread_add(wd_unread *unread, wd_unread_reply *reply, const wd_peer *peer,
+                   int64_t mono_ms)
+{
+    reply->peer = peer;
+    reply->since_ms = mono_ms;
+    (void)pthread_mutex_lock(&unread->lock);
+    TAILQ_INSERT_TAIL(&unread->replies, reply, all);
+    (void)pthread_mutex_unlock(&unread->lock);
+}
+
+void wd_unread_remove(wd_unread *unread, wd_unread_reply *reply)
+{
+    (void)pthread_mutex_lock(&unread->lock);
+    TAILQ_REMOVE(&unread->replies, reply, all);
+    (void)pthread_mutex_unlock(&unread->lock);
+}
+
+/* --- who must yield, under the lock ------------------------------------------------------- */
+
+static bool leaves(const wd_unread_reply *reply)
+{
+    return wd_tls_account_is_cut(reply->peer->account);
+}
+
+static bool is_overdue(const wd_unread_reply *reply, int64_t mono_ms)
+{
+    return mono_ms - reply->since_ms >= WD_GATE_OVERDUE_MS && !leaves(reply);
+}
+
+static size_t count_leaving(const replies *of)
+{
+    const wd_unread_reply *at;
+    size_t n = 0;
+
+    TAILQ_FOREACH(at, of, all)
+    n += leaves(at);
+    return n;
+}
+
+/* The principal that has most overdue replies, of those that must yield; NULL: none. */
+static wd_principal *who_has_most(const replies *of, int64_t mono_ms)
+{
+    wd_principal *most = NULL;
+    const wd_unread_reply *at;
+    size_t n = WD_GATE_OVERDUE - 1;
+
+    TAILQ_FOREACH(at, of, all)
+    *wd_principal_overdue(at->peer->principal) = 0;
+    TAILQ_FOREACH(at, of, all)
+    if (is_overdue(at, mono_ms) && ++*wd_principal_overdue(at->peer->principal) > n) {
+        most = at->peer->principal;
+        n = *wd_principal_overdue(most);
+    }
+    return most;
+}
+
+/* Who has most loses connections, until `wanted` replies more are about to go. False:
+ * there is nobody. */
+static bool relieve(const replies *of, size_t wanted, int64_t mono_ms,
+                    wd_unread_cut *cut, void *arg)
+{
+    const wd_principal *most = who_has_most(of, mono_ms);
+    const wd_unread_reply *at;
+
+    if (most == NULL)
+        return false;
+    TAILQ_FOREACH(at, of, all)
+    {
+        if (at->peer->principal != most || wanted == 0)
+            continue;
+        if (is_overdue(at, mono_ms))
+            cut(arg, at->peer, *wd_principal_overdue(at->peer->principal));
+        wanted -= leaves(at);
+    }
+    return true;
+}
+
+void wd_unread_relieve(wd_unread *unread, size_t wanted, int64_t mono_ms,
+                       wd_unread_cut *cut, void *arg)
+{
+    size_t leaving;
+
+    (void)pthread_mutex_lock(&unread->lock);
+    do
+        leaving = count_leaving(&unread->replies);
+    while (leaving < wanted &&
+           relieve(&unread->replies, wanted - leaving, mono_ms, cut, arg));
+    (void)pthread_mutex_unlock(&unread->lock);
+}
