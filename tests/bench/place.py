@@ -75,8 +75,11 @@ def need_grpcio() -> str:
         pip: list[str | Path] = [PYTHON, "-m", "pip", "install", "-q", "--upgrade"]
         quietly([*pip, "grpcio", "grpcio-tools"])
     except PeerError as error:
+        reason = str(error).splitlines()[-1]
         have = subprocess.run([PYTHON, "-c", "import grpc"], check=False)
-        return str(error).splitlines()[-1] if have.returncode != 0 else ""
+        if have.returncode != 0:
+            return reason
+        print(f"grpcio may not be the newest, for it can't be renewed: {reason}")
     return ""
 
 

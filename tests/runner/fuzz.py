@@ -20,7 +20,7 @@ SOURCES = ROOT / "tests/fuzz"
 SHORT_S, LONG_S = 20, 600
 START_S = 60.0  # until a target that has its time behind it must have ended
 AT_ONCE = 2
-FEWEST = 1000  # executions; fewer, and it has tested nothing
+FEWEST = 50  # executions a second; fewer, and it has tested nothing
 
 FUZZ = build.Flavour(
     "fuzz",
@@ -96,7 +96,7 @@ class FuzzSuite:
         executions = int(found[1]) if found else 0
         if done.code != 0:
             return failed(name, _explain(done), done.seconds)
-        if executions < FEWEST:
+        if executions < FEWEST * self._seconds:
             few = f"only {executions} executions\n{done.output[-8000:]}"
             return failed(name, few, done.seconds)
         rate = executions / max(done.seconds, 0.001)

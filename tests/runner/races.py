@@ -124,14 +124,14 @@ class RaceSuite:
         short = name.removeprefix("race.")
         if short in self._units:
             program = str(TSAN.path / f"bin/test_{short}")
-            return _judge(name, _run(self._limit_s, program))
+            return judge(name, under_tsan(self._limit_s, program))
         file = str(ROOT / f"tests/integration/{short}.py")
         end = time.monotonic()
         end += LONGER_S.get(short, LONG_S) if self._long else 0
         only = NOT if self._long or not SHORT[short] else f"({SHORT[short]}) and {NOT}"
         while True:
-            done = _run(self._limit_s, str(python), *PYTEST, "-k", only, file)
-            result = _judge(name, done)
+            done = under_tsan(self._limit_s, str(python), *PYTEST, "-k", only, file)
+            result = judge(name, done)
             if result.outcome is Outcome.FAILED or time.monotonic() > end:
                 return result
 
@@ -147,7 +147,7 @@ def _prepare(watch: Watcher, units: Sequence[str]) -> tuple[Done, Path]:
     return done, python
 
 
-def _run(limit_s: float, *command: str) -> Done:
+def under_tsan(limit_s: float, *command: str) -> Done:
     env = {
         "TSAN_OPTIONS": "history_size=4:second_deadlock_stack=1:atexit_sleep_ms=100",
         "WARDED_BUILD": str(TSAN.path),
@@ -156,7 +156,7 @@ def _run(limit_s: float, *command: str) -> Done:
     return run(("env", "-u", "WARDED_LONG", *command), timeout_s=limit_s, env=env)
 
 
-def _judge(name: str, done: Done) -> Result:
+def judge(name: str, done: Done) -> Result:
     if done.code == 0 and not REPORT.search(done.output):
         return Result(name, Outcome.PASSED, done.seconds, cpu_s=done.cpu_s)
     return failed(name, f"{done.how}\n{done.output}", done.seconds, done.cpu_s)

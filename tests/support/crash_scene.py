@@ -19,6 +19,8 @@ PATIENCE_S = 60.0
 DEATH_S = 5.0  # until nothing of a dead one's actions is left
 LOOK_S = 0.02
 STILL_S = 0.5
+START_S = 0.4  # what a start takes, its recovery with it
+OF_STARTS = 1 / 3  # such a part is killed as well
 CHILDREN = ("gate", "execd")
 EVENT = re.compile(r"event=child\.(start|ready) child=(\w+) pid=(\d+)")
 
@@ -63,9 +65,10 @@ class Scene:
         return [int(p) for k, c, p in found if (k, c) == (kind, child)]
 
     def crash(self, who: str) -> None:
-        """One kill at a random point; returns when all is up again."""
+        """One kill at a random point, and some of who starts again; returns when all
+        is up again."""
         pids = {child: self.events("start", child)[-1] for child in CHILDREN}
-        ready = {child: len(self.events("ready", child)) for child in CHILDREN}
+        old = {child: {*self.events("start", child)} for child in CHILDREN}
         with contextlib.ExitStack() as stack:
             ends = {child: os.pidfd_open(pid) for child, pid in pids.items()}
             for fd in ends.values():
@@ -81,9 +84,11 @@ class Scene:
                 dying = list(CHILDREN)
                 self.gate.bury()  # and nobody waits for the others
                 self.gate.start()
+            elif self._dice.random() < OF_STARTS:
+                old[who].add(self._kill_in_its_start(who, len(old[who])))
             wait(
                 f"{dying} are back",
-                lambda: all(len(self.events("ready", c)) > ready[c] for c in dying),
+                lambda: all(self.events("ready", c)[-1] not in old[c] for c in dying),
             )
             dead, _, _ = select.select(list(ends.values()), [], [], 0)
             assert dead == [ends[c] for c in CHILDREN if c in dying], "both are here"
@@ -93,6 +98,14 @@ class Scene:
         while left := list(processes_of(self._uids, alive=True, before=ticks)):
             assert time.monotonic() < end, f"of the dead {dying} live: {told(left)}"
             select.select([], [], [], LOOK_S)
+
+    def _kill_in_its_start(self, child: str, starts: int) -> int:
+        """At a random point, at which it may just be ready; its pid."""
+        wait(f"{child} starts", lambda: len(self.events("start", child)) > starts)
+        time.sleep(self._dice.uniform(0, START_S))
+        pid = self.events("start", child)[-1]
+        os.kill(pid, signal.SIGKILL)
+        return pid
 
     def holdings(self) -> dict[str, int]:
         """What is held of the machine while no call runs."""
