@@ -10,7 +10,7 @@
  *
  * A half-open connection costs about 95 KiB, of NNG's buffers and mbedTLS's: the limit
  * on all is what bounds the memory of strangers without a certificate. In a flood 2,048
- * and those about to go took 330 MiB with what malloc keeps of freed memory.
+ * and those about to go took 350 MiB with what malloc keeps of freed memory.
  *
  * Private to proto/tls.  Threads: the binding's lock is held.
  * Owns:    an entry for each address that has connections here. */

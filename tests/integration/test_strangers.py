@@ -34,11 +34,14 @@ CALLS = 200
 GUESSES = 200
 ROWS_PER_S = 100
 HELLO = b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4" + bytes(196)  # a record, said slowly
+IDLE_BYTES = (256 if strangers.SANITIZED else 96) * 1024  # of a connection whose handshake is over
 CONTEXTS, CALL_BYTES = 4352, 32 * 1024  # every context holds a call, as ASan keeps it
 WINDOW = 65536  # what the system keeps for who does not read
 
-# What AddressSanitizer keeps of memory that was freed, for every call's is.
-QUARANTINE = 256 * MIB
+# What AddressSanitizer keeps of memory that was freed, for every call's is, and how much
+# more it takes for each piece. Without it (docs/testing.md, "Memory") bounds are narrow.
+QUARANTINE = 256 * MIB if strangers.SANITIZED else 0
+PIECES = 3 if strangers.SANITIZED else 2  # released lazily: as much as is held again
 
 
 @pytest.fixture
@@ -161,7 +164,8 @@ def test_claim_03_half_open_ones_of_many_addresses_cost_bounded_memory(
     what = f"{crowd.opened} half-open ones, up to {usage.descriptors} at a time"
     grown = report_memory(what, usage.before, usage.bytes)
     assert usage.descriptors < HALF_OPEN_ALL + HALF_OPEN_LEAVING + OWN_DESCRIPTORS
-    assert grown < HALF_OPEN_ALL * 3 * HALF_OPEN_BYTES + QUARANTINE
+    most = (HALF_OPEN_ALL + HALF_OPEN_LEAVING) * HALF_OPEN_BYTES
+    assert grown < PIECES * most + QUARANTINE
 
 
 @pytest.mark.limit(1800 if LONG else 180)
@@ -178,7 +182,7 @@ def test_claim_03_idle_connections_cost_bounded_memory(
         healthy(gate, quiet_ms, f"beside {IDLE} idle connections")
     grown = report_memory(f"{IDLE} idle connections", before, after)
     print(f"{grown // IDLE >> 10} KiB each")
-    assert grown < IDLE * 256 * 1024 + QUARANTINE
+    assert grown < IDLE * IDLE_BYTES + QUARANTINE
 
 
 def test_claim_03_slow_starters_are_ended(gate: Gate, quiet_ms: float) -> None:

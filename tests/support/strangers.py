@@ -19,11 +19,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.calls import HEALTH, rows
-from tests.support.gate import Gate
+from tests.support.gate import Gate, program
 from tests.support.raw_client import GREETING, RawClient
 from tests.support.stub_gate import StubGate
 
 PATIENCE_S = 60.0
+SANITIZED = b"__asan_init" in program("warded").read_bytes()
 MANY = 100_000  # more answers than the systems of both ends keep
 IP_BIND_ADDRESS_NO_PORT = 24  # Linux: the port is chosen when the peer is known
 
