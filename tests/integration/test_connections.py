@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from warded.v1 import Connection, ConnectionsReply, ConnectionsRequest, Reply
 
 from tests.conftest import TRAINER
-from tests.support.calls import OBSERVE, batch, reason, rows
+from tests.support.calls import HEALTH, OBSERVE, batch, reason, rows
 from tests.support.gate import Home
 from tests.support.raw_client import RawClient
 from tests.support.stub_gate import StubGate
@@ -69,9 +69,13 @@ def wait_for(
 
 @contextlib.contextmanager
 def trainers(stub: StubGate, n: int) -> Iterator[list[RawClient]]:
+    """So many connections, each of which the gate has let in: it has answered."""
     with contextlib.ExitStack() as stack:
         folder = profile(stub, "trainer")
-        yield [stack.enter_context(RawClient(folder)) for _ in range(n)]
+        made = [stack.enter_context(RawClient(folder)) for _ in range(n)]
+        for client in made:
+            assert client.call(HEALTH).code == 0
+        yield made
 
 
 # --- what is told -------------------------------------------------------------------
