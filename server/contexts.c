@@ -232,7 +232,7 @@ void wd_slot_send(wd_slot *slot, wd_span reply)
     }
     slot->sending = true;
     wd_unread_add(slot->all->unread, &slot->unread, slot->peer,
-                  wd_clock_mono_ms(slot->all->gate->clock));
+                  wd_clock_mono_ms(wd_clock_system()));
     nng_aio_set_msg(slot->aio, message);
     nng_ctx_send(slot->ctx, slot->aio);
 }
@@ -326,6 +326,6 @@ void wd_contexts_relieve(wd_contexts *contexts)
     uint64_t most = contexts->n_slots - WD_GATE_RESERVED / 2;
 
     if (busy > most)
-        wd_unread_relieve(contexts->unread, busy - most, wd_clock_mono_ms(gate->clock),
-                          cut_reader, gate);
+        wd_unread_relieve(contexts->unread, busy - most,
+                          wd_clock_mono_ms(wd_clock_system()), cut_reader, gate);
 }

@@ -57,7 +57,10 @@ static bool leaves(const wd_unread_reply *reply)
 
 static bool is_overdue(const wd_unread_reply *reply, int64_t mono_ms)
 {
-    return mono_ms - reply->since_ms >= WD_GATE_OVERDUE_MS && !leaves(reply);
+    int64_t least_ms = mono_ms - WD_GATE_OVERDUE_MS;
+
+    return reply->since_ms <= least_ms && !leaves(reply) &&
+           wd_tls_account_took_ms(reply->peer->account) <= least_ms;
 }
 
 static size_t count_leaving(const replies *of)

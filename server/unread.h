@@ -1,9 +1,10 @@
 /* unread.h - replies that wait until their peers take them, and who loses his connection
  * when these hold too many contexts.
  *
- * A peer that reads has its replies wait for moments, however many it asks for at once;
- * whoever reads nothing, or now and then a little, leaves all of them *overdue*. In a
- * crowd the principal that has most of these loses the connection whose reply has waited
+ * A reply that has waited for WD_GATE_OVERDUE_MS is *overdue*, unless its peer has taken
+ * WD_PROGRESS_BYTES in that time: who asks for much at once, or has a slow line, reads what
+ * came before. Who reads nothing, or now and then a little, leaves all of them overdue. In
+ * a crowd the principal that has most of these loses the connection whose reply has waited
  * longest, and the next, until there is room again or he has none left to lose; then who
  * has most now. Who has fewer than WD_GATE_OVERDUE loses none here.
  *
@@ -20,7 +21,7 @@
 #include <sys/queue.h>
 
 #define WD_GATE_OVERDUE    16U /* replies; fewer of a principal are nobody's fault */
-#define WD_GATE_OVERDUE_MS 500 /* a reply that has waited so long is overdue */
+#define WD_GATE_OVERDUE_MS 500 /* how long a reply may wait for who takes nothing */
 
 typedef struct wd_unread wd_unread;
 
@@ -39,7 +40,7 @@ wd_unread *wd_unread_new(void);
 void wd_unread_free(wd_unread *unread); /* no reply may wait; NULL is fine */
 WD_DEFINE_AUTO(wd_unread, wd_unread_free)
 
-/* The reply is NNG's from now on; or no more. */
+/* The reply is NNG's from now on; or no more. Times are CLOCK_MONOTONIC's. */
 void wd_unread_add(wd_unread *unread, wd_unread_reply *reply, const wd_peer *peer,
                    int64_t mono_ms);
 void wd_unread_remove(wd_unread *unread, wd_unread_reply *reply);

@@ -25,6 +25,7 @@
 #define WD_TLS_ACCOUNT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/c/cleanup.h"
@@ -37,6 +38,8 @@
 #define WD_RESERVE_PART 16U
 #define WD_LITTLE_BYTES (64U << 10)
 #define WD_LITTLE_PART  256U
+
+#define WD_PROGRESS_BYTES (64U << 10) /* less in a while is no progress */
 
 #define WD_FREE_REPLY_BYTES 4096U /* not charged: the number of calls bounds them */
 
@@ -95,6 +98,11 @@ wd_tls_account *wd_tls_account_find(wd_tls_ledger *ledger, uint64_t id);
 wd_tls_account *wd_tls_account_ref(wd_tls_account *account);
 void wd_tls_account_free(wd_tls_account *account);
 WD_DEFINE_AUTO(wd_tls_account, wd_tls_account_free)
+
+/* When the peer had last taken another WD_PROGRESS_BYTES of what is sent to it, on
+ * CLOCK_MONOTONIC; 0: never. The engine sets it. */
+void wd_tls_account_set_took(wd_tls_account *account, int64_t mono_ms);
+int64_t wd_tls_account_took_ms(const wd_tls_account *account);
 
 /* Have the engine close the connection, within a tick of its sweeper; what is read and
  * written on it until then is for the caller to drop. The engine reports no cause: false

@@ -179,6 +179,17 @@ void wd_tls_account_whole(wd_tls_account *account)
     wd_ledger_unlock(account->ledger);
 }
 
+void wd_tls_account_set_took(wd_tls_account *account, int64_t mono_ms)
+{
+    if (account != NULL)
+        atomic_store(&account->took_ms, mono_ms);
+}
+
+int64_t wd_tls_account_took_ms(const wd_tls_account *account)
+{
+    return account == NULL ? 0 : atomic_load(&account->took_ms);
+}
+
 bool wd_tls_account_cut(wd_tls_account *account)
 {
     int none = WD_TLS_NONE;

@@ -23,6 +23,7 @@ struct wd_tls_account {
     bool closed;
     bool yields;    /* what it holds is the ledger's, and no longer its share's */
     atomic_int cut; /* a wd_tls_cause; by the ledger, or who receives the messages */
+    atomic_int_fast64_t took_ms; /* written by the engine, without the lock */
 };
 
 struct wd_tls_ledger {

@@ -69,6 +69,7 @@ struct nng_tls_engine_conn {
     atomic_int timed_out;           /* a wd_tls_cause that the sweeper found; NONE */
     atomic_int_fast64_t stalled_ms; /* monotonic, since when sending is stuck; 0: not */
     uint64_t drained;               /* bytes sent since stalled_ms */
+    uint64_t taken;                 /* and since WD_PROGRESS_BYTES were last taken */
     atomic_uint_fast64_t bytes_read; /* application data */
     wd_frames in;                    /* accepted ones: where the stream stands */
     wd_tls_account *account;         /* NULL: no budget, or not yet open */

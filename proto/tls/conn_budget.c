@@ -3,9 +3,6 @@
 
 #include "proto/tls/binding.h"
 
-/* Less than this in the time that a frame has to go on is no progress. */
-enum { PROGRESS_BYTES = 64 << 10 };
-
 static int refuse(nng_tls_engine_conn *c, wd_tls_charge why)
 {
     char text[128];
@@ -63,7 +60,7 @@ static int on_event(nng_tls_engine_conn *c, wd_frame_event event)
     return 0;
 }
 
-/* The clock is read when a message begins, and for each PROGRESS_BYTES of it. */
+/* The clock is read when a message begins, and for each WD_PROGRESS_BYTES of it. */
 static void note_progress(nng_tls_engine_conn *c, size_t n)
 {
     if (!wd_frames_inside(&c->in)) {
@@ -71,7 +68,7 @@ static void note_progress(nng_tls_engine_conn *c, size_t n)
         return;
     }
     c->moved += n;
-    if (atomic_load(&c->frame_ms) != 0 && c->moved < PROGRESS_BYTES)
+    if (atomic_load(&c->frame_ms) != 0 && c->moved < WD_PROGRESS_BYTES)
         return;
     c->moved = 0;
     atomic_store(&c->frame_ms, wd_now_ms());
@@ -110,12 +107,23 @@ void wd_conn_account_sent(nng_tls_engine_conn *c, const uint8_t *data, size_t n)
         atomic_store(&c->stalled_ms, 0);
 }
 
+/* The clock is read for each WD_PROGRESS_BYTES. */
+static void note_taken(nng_tls_engine_conn *c, size_t n)
+{
+    c->taken += n;
+    if (c->taken < WD_PROGRESS_BYTES)
+        return;
+    c->taken = 0;
+    wd_tls_account_set_took(c->account, wd_now_ms());
+}
+
 /* Within a message a few bytes now and then are not enough: who takes them so slowly
  * keeps the whole of it in memory. */
 void wd_conn_note_drained(nng_tls_engine_conn *c, size_t n)
 {
+    note_taken(c, n);
     c->drained += n;
-    if (wd_frames_inside(&c->sent) && c->drained < PROGRESS_BYTES)
+    if (wd_frames_inside(&c->sent) && c->drained < WD_PROGRESS_BYTES)
         return;
     c->drained = 0;
     atomic_store(&c->stalled_ms, 0);

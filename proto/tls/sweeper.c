@@ -52,10 +52,9 @@ static void claim(nng_tls_engine_conn *c, wd_tls_cause cause)
     atomic_store(&c->timed_out, (int)cause);
 }
 
-/* Those that gave their place up, then those that have passed a limit. Under the lock. */
-static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
+/* Those that gave their place up. Under the lock. */
+static size_t claim_evicted(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
 {
-    int64_t now_ms = wd_now_ms();
     nng_tls_engine_conn *c;
     size_t n = 0;
 
@@ -65,7 +64,16 @@ static size_t claim_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
         claim(c, WD_TLS_HALF_OPEN_LIMIT);
         some[n++] = c;
     }
-    for (c = n > 0 ? NULL : b->head; c != NULL && n < BATCH; c = c->link.next) {
+    return n;
+}
+
+/* Those that have passed a limit. Under the lock. */
+static size_t claim_overdue(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH])
+{
+    int64_t now_ms = wd_now_ms();
+    size_t n = 0;
+
+    for (nng_tls_engine_conn *c = b->head; c != NULL && n < BATCH; c = c->link.next) {
         wd_tls_cause cause =
             c->link.poked ? WD_TLS_NONE : overdue(&b->options, c, now_ms);
         if (cause == WD_TLS_NONE)
@@ -97,20 +105,28 @@ static void poke(wd_tls_binding *b, nng_tls_engine_conn *c)
 }
 
 /* Under the lock, which is let go of meanwhile. */
-static void close_overdue(wd_tls_binding *b)
+static void close_some(wd_tls_binding *b, nng_tls_engine_conn *some[BATCH], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        (void)pthread_mutex_unlock(&b->lock);
+        poke(b, some[i]);
+        (void)pthread_mutex_lock(&b->lock);
+        some[i]->link.poking = false;
+        (void)pthread_cond_broadcast(&b->changed);
+    }
+}
+
+/* However many give their place up, some of the others have their turn. */
+static void close_due(wd_tls_binding *b)
 {
     nng_tls_engine_conn *some[BATCH];
     size_t n;
 
-    while ((n = claim_some(b, some)) > 0) {
-        for (size_t i = 0; i < n; i++) {
-            (void)pthread_mutex_unlock(&b->lock);
-            poke(b, some[i]);
-            (void)pthread_mutex_lock(&b->lock);
-            some[i]->link.poking = false;
-            (void)pthread_cond_broadcast(&b->changed);
-        }
-    }
+    close_some(b, some, claim_evicted(b, some));
+    n = claim_overdue(b, some);
+    close_some(b, some, n);
+    if (n == BATCH)
+        b->hurry = true; /* there may be more */
 }
 
 /* Under the lock, which is let go of meanwhile. */
@@ -146,7 +162,7 @@ static void *sweep(void *arg)
         }
         b->hurry = false;
         ask_owner(b);
-        close_overdue(b);
+        close_due(b);
         wait_a_tick(b);
     }
     (void)pthread_mutex_unlock(&b->lock);

@@ -105,11 +105,13 @@ def test_claim_07_who_reads_the_refusals_stays(
         check_friends(stub, parked)
 
 
-class Trickle:
-    """Threads of clients that ask until the gate reads no more, and read a byte of what
+class Crowd:
+    """Threads of clients that ask until the gate reads no more, and read some of what
     they are answered now and then; who is closed comes again."""
 
-    def __init__(self, profiles: list[Path]) -> None:
+    def __init__(self, profiles: list[Path], size: int, pause_s: float) -> None:
+        """`size`: bytes that are read each `pause_s`."""
+        self._size, self._pause_s = size, pause_s
         self._done = threading.Event()
         self._threads = [
             threading.Thread(target=self._go_on, args=[p]) for p in profiles
@@ -119,8 +121,8 @@ class Trickle:
         while not self._done.is_set():
             with contextlib.suppress(OSError), RawClient(profile, window=WINDOW) as raw:
                 ask_without_reading(raw, WHO, patience_s=0.2)
-                while not self._done.wait(0.02):
-                    raw.read_bytes(64)
+                while not self._done.wait(self._pause_s):
+                    raw.read_bytes(self._size)
 
     def __enter__(self) -> None:
         for thread in self._threads:
@@ -151,7 +153,7 @@ def test_claim_03_who_reads_what_he_asked_for_stays_in_any_crowd(
         home.profile(name, "observe:python_code")
     with StubGate(home) as gate:
         with (
-            Trickle([home.path / "profile" / name for name in ROGUES]),
+            Crowd([home.path / "profile" / name for name in ROGUES], 64, 0.02),
             RawClient(home.path / "profile/friend") as friend,
         ):
             wait_counted(gate, "conn", 4, "QUOTA")

@@ -111,6 +111,27 @@ static void claim_03_who_reads_loses_nothing_to_who_does_not(void **state)
     assert_cut(w, 0, 0, LEAST, 0);
 }
 
+/* Behind a slow line, or much that was asked for: whatever waits, it is being read. */
+static void claim_03_who_takes_enough_in_that_time_loses_nothing(void **state)
+{
+    static const struct {
+        int64_t took_ms;
+        size_t told;
+    } cases[] = {{0, EACH}, {999, EACH}, {1000, EACH}, {1001, 0}, {1000 + LATE, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        void *made;
+        make_world(&made);
+        world *w = made;
+        leave_unread(w, 2, EACH, 1);
+        wd_tls_account_set_took(w->of[2].account, cases[i].took_ms);
+        wd_unread_relieve(w->unread, EACH, 1000 + LATE, cut, w);
+        assert_cut(w, 0, 0, cases[i].told, 0);
+        end_world(&made);
+    }
+}
+
 /* The one that reads one now and then has as many overdue as before. */
 static void claim_03_a_little_that_is_read_saves_nobody(void **state)
 {
@@ -170,6 +191,7 @@ int main(void)
         TEST(claim_03_a_reply_is_overdue_after_its_time),
         TEST(claim_03_a_few_overdue_ones_are_nobodys_fault),
         TEST(claim_03_who_reads_loses_nothing_to_who_does_not),
+        cmocka_unit_test(claim_03_who_takes_enough_in_that_time_loses_nothing),
         TEST(claim_03_a_little_that_is_read_saves_nobody),
         cmocka_unit_test(claim_03_no_more_are_closed_than_it_takes),
         TEST(claim_03_what_is_about_to_go_is_waited_for),
