@@ -118,6 +118,22 @@ class RawClient:
         """Send bytes as they are, no frame around them."""
         self._socket.sendall(data)
 
+    def push(self, data: bytes) -> int:
+        """Send what of it the systems take at once; how many bytes. Without patience:
+        set_patience(0)."""
+        try:
+            return self._socket.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return 0
+
+    def pull(self, most: int) -> int:
+        """Read what is there of so many bytes, likewise."""
+        with contextlib.suppress(ssl.SSLWantReadError):
+            if not (data := self._socket.recv(most)):
+                raise ConnectionError("the gate closed the connection")
+            return len(data)
+        return 0
+
     def expect_closed(self) -> None:
         """The gate closes the connection by itself, and answers nothing but its own
         greeting."""
