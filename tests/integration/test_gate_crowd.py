@@ -130,7 +130,9 @@ class Crowd:
     """A thread of askers, each of whom reads so many bytes each `pause_s`; who is
     closed comes again."""
 
-    def __init__(self, profiles: list[Path], each: int, size: int, pause_s: float):
+    def __init__(
+        self, profiles: list[Path], each: int, size: int, pause_s: float
+    ) -> None:
         self._profiles = profiles * each
         self._size, self._pause_s = size, pause_s
         self._askers: dict[int, Asker] = {}
@@ -141,14 +143,17 @@ class Crowd:
     def _go_on(self) -> None:
         while not self._done.wait(self._pause_s):
             for n, profile in enumerate(self._profiles):
-                try:
-                    if n not in self._askers:
-                        self._askers[n] = Asker(profile)
-                    self._askers[n].turn(self._size)
-                except OSError:
-                    self.closed += 1
-                    if n in self._askers:
-                        self._askers.pop(n).close()
+                self._one(n, profile)
+
+    def _one(self, n: int, profile: Path) -> None:
+        try:
+            if n not in self._askers:
+                self._askers[n] = Asker(profile)
+            self._askers[n].turn(self._size)
+        except OSError:
+            self.closed += 1
+            if n in self._askers:
+                self._askers.pop(n).close()
 
     def __enter__(self) -> Crowd:
         self._thread.start()

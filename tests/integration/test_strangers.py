@@ -34,14 +34,16 @@ CALLS = 200
 GUESSES = 200
 ROWS_PER_S = 100
 HELLO = b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4" + bytes(196)  # a record, said slowly
-IDLE_BYTES = (256 if strangers.SANITIZED else 96) * 1024  # of a connection whose handshake is over
+# Of a connection whose handshake is over.
+IDLE_BYTES = (256 if strangers.SANITIZED else 96) * 1024
 CONTEXTS, CALL_BYTES = 4352, 32 * 1024  # every context holds a call, as ASan keeps it
 WINDOW = 65536  # what the system keeps for who does not read
 
-# What AddressSanitizer keeps of memory that was freed, for every call's is, and how much
-# more it takes for each piece. Without it (docs/testing.md, "Memory") bounds are narrow.
+# What AddressSanitizer keeps of memory that was freed, for every call's is, and how
+# much more it takes for each piece: without it (docs/testing.md, "Memory") bounds are
+# narrow, but malloc keeps as much again as is held.
 QUARANTINE = 256 * MIB if strangers.SANITIZED else 0
-PIECES = 3 if strangers.SANITIZED else 2  # released lazily: as much as is held again
+PIECES = 3 if strangers.SANITIZED else 2
 
 
 @pytest.fixture
