@@ -55,21 +55,27 @@ static bool leaves(const wd_unread_reply *reply)
     return wd_tls_account_is_cut(reply->peer->account);
 }
 
+/* One without an account is gone already, and nobody can cut it. */
 static bool is_overdue(const wd_unread_reply *reply, int64_t mono_ms)
 {
+    const wd_tls_account *account = reply->peer->account;
     int64_t least_ms = mono_ms - WD_GATE_OVERDUE_MS;
 
-    return reply->since_ms <= least_ms && !leaves(reply) &&
-           wd_tls_account_took_ms(reply->peer->account) <= least_ms;
+    return account != NULL && reply->since_ms <= least_ms && !leaves(reply) &&
+           wd_tls_account_took_ms(account) <= least_ms;
+}
+
+static wd_unread_reply *next(wd_unread_reply *reply)
+{
+    return TAILQ_NEXT(reply, all);
 }
 
 static size_t count_leaving(const replies *of)
 {
-    const wd_unread_reply *at;
     size_t n = 0;
 
-    TAILQ_FOREACH(at, of, all)
-    n += leaves(at);
+    for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at))
+        n += leaves(at);
     return n;
 }
 
@@ -77,15 +83,17 @@ static size_t count_leaving(const replies *of)
 static wd_principal *who_has_most(const replies *of, int64_t mono_ms)
 {
     wd_principal *most = NULL;
-    const wd_unread_reply *at;
     size_t n = WD_GATE_OVERDUE - 1;
 
-    TAILQ_FOREACH(at, of, all)
-    *wd_principal_overdue(at->peer->principal) = 0;
-    TAILQ_FOREACH(at, of, all)
-    if (is_overdue(at, mono_ms) && ++*wd_principal_overdue(at->peer->principal) > n) {
+    for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at))
+        *wd_principal_overdue(at->peer->principal) = 0;
+    for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at)) {
+        size_t *overdue = wd_principal_overdue(at->peer->principal);
+        *overdue += is_overdue(at, mono_ms);
+        if (*overdue <= n)
+            continue;
         most = at->peer->principal;
-        n = *wd_principal_overdue(most);
+        n = *overdue;
     }
     return most;
 }
@@ -96,13 +104,12 @@ static bool relieve(const replies *of, size_t wanted, int64_t mono_ms,
                     wd_unread_cut *cut, void *arg)
 {
     const wd_principal *most = who_has_most(of, mono_ms);
-    const wd_unread_reply *at;
 
     if (most == NULL)
         return false;
-    TAILQ_FOREACH(at, of, all)
-    {
-        if (at->peer->principal != most || wanted == 0)
+    for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL && wanted > 0;
+         at = next(at)) {
+        if (at->peer->principal != most)
             continue;
         if (is_overdue(at, mono_ms))
             cut(arg, at->peer, *wd_principal_overdue(at->peer->principal));

@@ -17,7 +17,7 @@ typedef struct world {
     wd_peer of[PEERS];
     wd_unread_reply replies[PEERS][EACH];
     size_t waiting[PEERS];
-    size_t told[PEERS]; /* how many were overdue when it was cut; 0: it was not */
+    size_t told[PEERS]; /* how many were overdue when it was cut */
 } world;
 
 static int make_world(void **state)
@@ -67,7 +67,7 @@ static void cut(void *arg, const wd_peer *peer, size_t overdue)
     w->told[peer - w->of] = overdue;
 }
 
-/* Who was told how many, in one word: "0 0 16 0". */
+/* With how many overdue each was cut; 0: it was not. */
 static void assert_cut(const world *w, size_t a, size_t a2, size_t b, size_t c)
 {
     const size_t expected[PEERS] = {a, a2, b, c};
@@ -183,6 +183,20 @@ static void claim_03_what_is_about_to_go_is_waited_for(void **state)
     assert_cut(w, 0, 0, EACH, EACH);
 }
 
+/* Whose connection is gone already can't be cut: it is not waited for without end. */
+static void claim_03_who_is_gone_already_is_passed_over(void **state)
+{
+    world *w = *state;
+    wd_tls_account *account = w->of[3].account;
+
+    w->of[3].account = NULL;
+    leave_unread(w, 3, EACH, 0);
+    leave_unread(w, 2, LEAST, 0);
+    wd_unread_relieve(w->unread, EACH, LATE, cut, w);
+    assert_cut(w, 0, 0, LEAST, 0);
+    w->of[3].account = account;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, end_world)
 
 int main(void)
@@ -195,6 +209,7 @@ int main(void)
         TEST(claim_03_a_little_that_is_read_saves_nobody),
         cmocka_unit_test(claim_03_no_more_are_closed_than_it_takes),
         TEST(claim_03_what_is_about_to_go_is_waited_for),
+        TEST(claim_03_who_is_gone_already_is_passed_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
