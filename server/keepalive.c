@@ -52,14 +52,14 @@ static bool set_one(int fd, const wd_keepalive *k)
 {
     const unsigned gone_ms =
         ((unsigned)k->idle_s + (unsigned)(k->interval_s * k->probes)) * 1000U;
+    const int unsent = WD_UNSENT_BYTES;
     const struct {
         int name;
         const void *value;
     } options[] = {
-        {TCP_KEEPIDLE, &k->idle_s},
-        {TCP_KEEPINTVL, &k->interval_s},
-        {TCP_KEEPCNT, &k->probes},
-        {TCP_USER_TIMEOUT, &gone_ms},
+        {TCP_KEEPIDLE, &k->idle_s},   {TCP_KEEPINTVL, &k->interval_s},
+        {TCP_KEEPCNT, &k->probes},    {TCP_USER_TIMEOUT, &gone_ms},
+        {TCP_NOTSENT_LOWAT, &unsent},
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {

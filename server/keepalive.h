@@ -1,4 +1,9 @@
-/* keepalive.h - a peer that is gone without a word (power cut, pulled cable) is noticed.
+/* keepalive.h - a peer that is gone without a word (power cut, pulled cable) is noticed, and
+ * one that reads is seen to.
+ *
+ * What the kernel takes of a reply is all that the gate sees of its peer's reading: beyond
+ * WD_UNSENT_BYTES it takes no more than it can send (TCP_NOTSENT_LOWAT). Without that it
+ * takes a megabyte now and then, and a slow reader looks like none for ten seconds.
  *
  * NNG switches TCP's keepalive on and has no setting for how soon; Linux hands what is set
  * on a listening socket down to those that it accepts. So the gate looks for its own
@@ -10,6 +15,8 @@
 #define WD_SERVER_KEEPALIVE_H
 
 #include "proto/c/status.h"
+
+#define WD_UNSENT_BYTES (128 << 10)
 
 /* Gone: idle_s + probes x interval_s without an answer, or with data that is not taken. */
 typedef struct wd_keepalive {

@@ -14,7 +14,7 @@ struct wd_principal {
     wd_principal *next; /* of its bucket */
     uint64_t connections;
     atomic_uint_fast64_t calls, places;
-    size_t overdue;
+    wd_unread_count unread;
     atomic_int_fast64_t guesses;
     pthread_mutex_t ids_lock;
     wd_call_ids *ids;
@@ -328,9 +328,9 @@ void wd_principal_places_remove(wd_principal *principal)
     WD_ASSERT(before > 0);
 }
 
-size_t *wd_principal_overdue(wd_principal *principal)
+wd_unread_count *wd_principal_unread(wd_principal *principal)
 {
-    return &principal->overdue;
+    return &principal->unread;
 }
 
 atomic_int_fast64_t *wd_principal_guesses(wd_principal *principal)

@@ -89,8 +89,11 @@ void wd_principal_calls_remove(wd_principal *principal);
 uint64_t wd_principal_places_add(wd_principal *principal);
 void wd_principal_places_remove(wd_principal *principal);
 
-/* Replies that have waited too long to be taken: server/unread.h's alone. */
-size_t *wd_principal_overdue(wd_principal *principal);
+/* Replies that wait to be taken, and those that wait too long: server/unread.h's alone. */
+typedef struct wd_unread_count {
+    size_t waiting, overdue;
+} wd_unread_count;
+wd_unread_count *wd_principal_unread(wd_principal *principal);
 
 /* The principal's table of call ids, locked until wd_principal_ids_unlock. Nothing else
  * may be called in between but call_ids.h. */

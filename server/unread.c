@@ -79,21 +79,37 @@ static size_t count_leaving(const replies *of)
     return n;
 }
 
-/* The principal that has most overdue replies, of those that must yield; NULL: none. */
-static wd_principal *who_has_most(const replies *of, int64_t mono_ms)
+/* How many replies of each principal wait, and are overdue; how many the most wait. */
+static size_t count_all(const replies *of, int64_t mono_ms)
 {
-    wd_principal *most = NULL;
-    size_t n = WD_GATE_OVERDUE - 1;
+    size_t most = 0;
 
     for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at))
-        *wd_principal_overdue(at->peer->principal) = 0;
+        *wd_principal_unread(at->peer->principal) = (wd_unread_count){0, 0};
     for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at)) {
-        size_t *overdue = wd_principal_overdue(at->peer->principal);
-        *overdue += is_overdue(at, mono_ms);
-        if (*overdue <= n)
+        wd_unread_count *n = wd_principal_unread(at->peer->principal);
+        n->overdue += is_overdue(at, mono_ms);
+        n->waiting += !leaves(at);
+        if (n->waiting > most)
+            most = n->waiting;
+    }
+    return most;
+}
+
+/* The principal that has most overdue replies, of those that must yield; NULL: none. Where
+ * another holds twice as much the crowd is not his. */
+static wd_principal *who_has_most(const replies *of, int64_t mono_ms)
+{
+    const size_t least_waiting = count_all(of, mono_ms) / 2;
+    wd_principal *most = NULL;
+    size_t overdue = WD_GATE_OVERDUE - 1;
+
+    for (wd_unread_reply *at = TAILQ_FIRST(of); at != NULL; at = next(at)) {
+        const wd_unread_count *n = wd_principal_unread(at->peer->principal);
+        if (n->overdue <= overdue || n->waiting < least_waiting)
             continue;
         most = at->peer->principal;
-        n = *overdue;
+        overdue = n->overdue;
     }
     return most;
 }
@@ -112,7 +128,7 @@ static bool relieve(const replies *of, size_t wanted, int64_t mono_ms,
         if (at->peer->principal != most)
             continue;
         if (is_overdue(at, mono_ms))
-            cut(arg, at->peer, *wd_principal_overdue(at->peer->principal));
+            cut(arg, at->peer, wd_principal_unread(at->peer->principal)->overdue);
         wanted -= leaves(at);
     }
     return true;

@@ -1,12 +1,13 @@
 /* unread.h - replies that wait until their peers take them, and who loses his connection
  * when these hold too many contexts.
  *
- * A reply that has waited for WD_GATE_OVERDUE_MS is *overdue*, unless its peer has taken
- * WD_PROGRESS_BYTES in that time: who asks for much at once, or has a slow line, reads what
- * came before. Who reads nothing, or now and then a little, leaves all of them overdue. In
- * a crowd the principal that has most of these loses the connection whose reply has waited
- * longest, and the next, until there is room again or he has none left to lose; then who
- * has most now. Who has fewer than WD_GATE_OVERDUE loses none here.
+ * A reply that has waited for WD_GATE_OVERDUE_MS is *overdue*, unless its connection has
+ * taken WD_PROGRESS_BYTES in that time: who asks for much at once, or has a slow line, reads
+ * what came before. Who reads nothing, or now and then a little, leaves all of them overdue.
+ * In a crowd the principal that has most of these loses the connection whose reply has
+ * waited longest, and the next, until there is room again or he has none left to lose; then
+ * who has most now. But who has fewer than WD_GATE_OVERDUE, or for whom less than half as
+ * many wait as for another, loses none: the crowd is not his.
  *
  * Threads: any; the list keeps its lock private.
  * Owns:    nothing but itself: each reply, and its peer, is its context's. */

@@ -105,10 +105,10 @@ static void claim_03_who_reads_loses_nothing_to_who_does_not(void **state)
 {
     world *w = *state;
 
-    leave_unread(w, 2, LEAST, 0);
+    leave_unread(w, 2, EACH, 0);
     leave_unread(w, 3, EACH, LATE);
-    wd_unread_relieve(w->unread, EACH, 2 * LATE - 1, cut, w);
-    assert_cut(w, 0, 0, LEAST, 0);
+    wd_unread_relieve(w->unread, 2 * EACH, 2 * LATE - 1, cut, w);
+    assert_cut(w, 0, 0, EACH, 0);
 }
 
 /* Behind a slow line, or much that was asked for: whatever waits, it is being read. */
@@ -127,6 +127,30 @@ static void claim_03_who_takes_enough_in_that_time_loses_nothing(void **state)
         leave_unread(w, 2, EACH, 1);
         wd_tls_account_set_took(w->of[2].account, cases[i].took_ms);
         wd_unread_relieve(w->unread, EACH, 1000 + LATE, cut, w);
+        assert_cut(w, 0, 0, cases[i].told, 0);
+        end_world(&made);
+    }
+}
+
+/* However late his are: another one fills the contexts, and reads in time. */
+static void claim_03_who_has_half_as_many_as_another_loses_nothing(void **state)
+{
+    static const struct {
+        size_t waiting, others, told;
+    } cases[] = {{LEAST, 2 * LEAST - 1, LEAST},
+                 {LEAST, 2 * LEAST, LEAST},
+                 {LEAST, 2 * LEAST + 1, LEAST},
+                 {LEAST, 2 * LEAST + 2, 0},
+                 {LEAST + 1, 2 * LEAST + 2, LEAST + 1}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        void *made;
+        make_world(&made);
+        world *w = made;
+        leave_unread(w, 2, cases[i].waiting, 0);
+        leave_unread(w, 3, cases[i].others, LATE);
+        wd_unread_relieve(w->unread, 1, LATE, cut, w);
         assert_cut(w, 0, 0, cases[i].told, 0);
         end_world(&made);
     }
@@ -206,6 +230,7 @@ int main(void)
         TEST(claim_03_a_few_overdue_ones_are_nobodys_fault),
         TEST(claim_03_who_reads_loses_nothing_to_who_does_not),
         cmocka_unit_test(claim_03_who_takes_enough_in_that_time_loses_nothing),
+        cmocka_unit_test(claim_03_who_has_half_as_many_as_another_loses_nothing),
         TEST(claim_03_a_little_that_is_read_saves_nobody),
         cmocka_unit_test(claim_03_no_more_are_closed_than_it_takes),
         TEST(claim_03_what_is_about_to_go_is_waited_for),
