@@ -50,19 +50,20 @@ void wd_unread_remove(wd_unread *unread, wd_unread_reply *reply)
 
 /* --- who must yield, under the lock ------------------------------------------------------- */
 
+/* About to go; one without an account is gone already. */
 static bool leaves(const wd_unread_reply *reply)
 {
-    return wd_tls_account_is_cut(reply->peer->account);
+    const wd_tls_account *account = reply->peer->account;
+
+    return account == NULL || wd_tls_account_is_cut(account);
 }
 
-/* One without an account is gone already, and nobody can cut it. */
 static bool is_overdue(const wd_unread_reply *reply, int64_t mono_ms)
 {
-    const wd_tls_account *account = reply->peer->account;
     int64_t least_ms = mono_ms - WD_GATE_OVERDUE_MS;
 
-    return account != NULL && reply->since_ms <= least_ms && !leaves(reply) &&
-           wd_tls_account_took_ms(account) <= least_ms;
+    return !leaves(reply) && reply->since_ms <= least_ms &&
+           wd_tls_account_took_ms(reply->peer->account) <= least_ms;
 }
 
 static wd_unread_reply *next(wd_unread_reply *reply)

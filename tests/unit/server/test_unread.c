@@ -207,7 +207,7 @@ static void claim_03_what_is_about_to_go_is_waited_for(void **state)
     assert_cut(w, 0, 0, EACH, EACH);
 }
 
-/* Whose connection is gone already can't be cut: it is not waited for without end. */
+/* Whose connection is gone already can't be cut: its replies go by themselves. */
 static void claim_03_who_is_gone_already_is_passed_over(void **state)
 {
     world *w = *state;
@@ -217,6 +217,8 @@ static void claim_03_who_is_gone_already_is_passed_over(void **state)
     leave_unread(w, 3, EACH, 0);
     leave_unread(w, 2, LEAST, 0);
     wd_unread_relieve(w->unread, EACH, LATE, cut, w);
+    assert_cut(w, 0, 0, 0, 0);
+    wd_unread_relieve(w->unread, EACH + 1, LATE, cut, w);
     assert_cut(w, 0, 0, LEAST, 0);
     w->of[3].account = account;
 }
