@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.support.gate import program
 from tests.support.store import Store, killed_after
 
-KILLS = 2000 if os.environ.get("WARDED_LONG") else 70
+LONG = bool(os.environ.get("WARDED_LONG"))
+KILLS = 2000 if LONG else 70
 MOST_KILLS = 10 * KILLS
 SEGMENT_BYTES = "30000"  # some 180 rows
 
@@ -18,6 +21,7 @@ def segments(store: Store) -> list[str]:
     return sorted(p.name for p in (store.path / "audit").glob("*-*.db"))
 
 
+@pytest.mark.limit(3600 if LONG else 180)
 def test_claim_09_kill_9_while_sealing_loses_no_row(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     heads = tmp_path / "heads"

@@ -21,6 +21,9 @@ SILENCE_S = 3
 KEEPALIVE = 2  # of the timers in /proc/net/tcp
 TICKS = 100  # a second there
 PATIENCE_S = 60.0
+LARGE = batch(*["big 1048576"] * 12)
+UNSENT_BYTES = 128 << 10
+SLACK_BYTES = 512 << 10  # sent and not acknowledged
 
 
 @pytest.fixture
@@ -98,13 +101,41 @@ def test_claim_07_a_peer_that_answers_is_not_silent(home: Home) -> None:
         assert results(quiet.receive()[1]) == ["OK"]
 
 
-def timer_of(gate_port: int, client_port: int) -> tuple[int, float]:
-    """Of the gate's end of a connection: which timer runs, and for how many seconds."""
+def gates_end(gate_port: int, client_port: int) -> list[str]:
+    """What proc_net(5) tells of the gate's end of a connection."""
     ends = rf":{gate_port:04X} [0-9A-F]+:{client_port:04X} "
     table = Path("/proc/net/tcp").read_text()
-    line = next(line for line in table.splitlines() if re.search(ends, line))
-    kind, ticks = line.split()[5].split(":")
+    return next(x for x in table.splitlines() if re.search(ends, x)).split()
+
+
+def timer_of(gate_port: int, client_port: int) -> tuple[int, float]:
+    """Which timer runs, and for how many seconds."""
+    kind, ticks = gates_end(gate_port, client_port)[5].split(":")
     return int(kind, 16), int(ticks, 16) / TICKS
+
+
+def unread_of(gate_port: int, client_port: int) -> int:
+    """Bytes that the kernel keeps for the client, once they stay the same."""
+    before = -1
+    while True:
+        now = int(gates_end(gate_port, client_port)[4].split(":")[0], 16)
+        if now == before:
+            return now
+        before = now
+        time.sleep(0.5)
+
+
+def test_claim_03_the_kernel_takes_no_more_than_it_can_send(home: Home) -> None:
+    """Of a client that has read at full speed: its windows and buffers have grown."""
+    with StubGate(home) as stub, RawClient(home.path / "profile/client0") as client:
+        for _ in range(3):
+            client.send(client.request(OBSERVE, LARGE).SerializeToString())
+        assert results(client.receive()[1])[0] == "OK"
+        client.read_bytes(2 << 20)
+        gate_port = int(stub.address.rsplit(":", 1)[1])
+        kept = unread_of(gate_port, client.port)
+        print(f"{kept >> 10} KiB")
+        assert 0 < kept < UNSENT_BYTES + SLACK_BYTES
 
 
 def test_claim_07_a_gate_asks_silent_peers_after_five_seconds(home: Home) -> None:
