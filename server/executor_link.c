@@ -34,6 +34,7 @@ struct wd_link {
     wd_exec_wire *wire; /* NULL: no socket */
     wd_exec_jobs jobs;
     int64_t next_tick_ms;
+    int64_t caught_up_ms; /* all that the executor had said was read */
 };
 
 /* --- ready or not ------------------------------------------------------------------ */
@@ -223,7 +224,8 @@ static void send_jobs(wd_link *link)
 }
 
 /* An executor that is long overdue with any result is not to be trusted with the rest:
- * to close its socket is to have everything killed. */
+ * to close its socket is to have everything killed. But what lies unread here is not its
+ * fault. */
 static void check_overdue(wd_link *link)
 {
     int64_t now = wd_clock_mono_ms(link->options.clock);
@@ -231,7 +233,7 @@ static void check_overdue(wd_link *link)
     if (now < link->next_tick_ms)
         return;
     link->next_tick_ms = now + TICK_MS;
-    if (wd_jobs_overdue(&link->jobs, now - OVERDUE_MS))
+    if (wd_jobs_overdue(&link->jobs, link->caught_up_ms - OVERDUE_MS))
         lose(link, "the executor did not answer by a job's deadline");
 }
 
@@ -243,6 +245,8 @@ static void wait_for_news(wd_link *link)
         fds[1] = (struct pollfd){.fd = wd_exec_wire_fd(link->wire),
                                  .events = wd_exec_wire_events(link->wire)};
     int n = poll(fds, 2, link->jobs.n_sent > 0 ? TICK_MS : -1);
+    if (n >= 0 && (fds[1].revents & POLLIN) == 0)
+        link->caught_up_ms = wd_clock_mono_ms(link->options.clock);
     if (n <= 0)
         return;
     if ((fds[0].revents & POLLIN) != 0) {

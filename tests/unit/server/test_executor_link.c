@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -182,6 +183,64 @@ static void an_executor_that_misses_a_deadline_is_given_up(void **state)
     assert_int_equal(f->job.end, WD_JOB_LOST);
 }
 
+static void another_done(wd_exec_job *job)
+{
+    (void)job;
+}
+
+static void run_another(wd_task *task)
+{
+    link_fixture *f = WD_CONTAINER(task, link_fixture, task);
+    static wd_exec_job another;
+
+    another = f->job;
+    another.done = another_done;
+    wd_link_run(f->link, &another);
+}
+
+/* More than the link reads at once, and of no job that it knows. */
+static void say_much(link_fixture *f)
+{
+    enum { MUCH = 100 << 10 };
+    Warded__Exec__V1__Done done = WARDED__EXEC__V1__DONE__INIT;
+    Warded__Exec__V1__ToGate message = WARDED__EXEC__V1__TO_GATE__INIT;
+    char *text = malloc(MUCH);
+
+    assert_non_null(text);
+    memset(text, 'x', MUCH - 1);
+    text[MUCH - 1] = '\0';
+    done.job_id = 4711;
+    done.outcome = WARDED__EXEC__V1__DONE__OUTCOME__FAILED;
+    done.message = text;
+    message.kind_case = WARDED__EXEC__V1__TO_GATE__KIND_DONE;
+    message.done = &done;
+    link_say(f, &message);
+    free(text);
+}
+
+/* The link's thread comes back late, to more than it reads at once: the result of a job
+ * that is overdue by now lies behind it. */
+static void what_lies_unread_is_not_the_executors_fault(void **state)
+{
+    enum { OVERDUE_MS = 5000, LATE_MS = 1200 };
+    link_fixture *f = *state;
+
+    link_connect_ready(f);
+    f->job.end_by_ms = wd_clock_mono_ms(wd_clock_system()) - OVERDUE_MS + LATE_MS / 2;
+    link_run_job(f);
+    uint64_t id = link_next_run(f);
+    link_say_started(f, id);
+    (void)pthread_mutex_lock(&f->lock); /* before_write waits for it */
+    f->task.run = run_another;
+    wd_link_post(f->link, &f->task);
+    say_much(f);
+    link_say_done(f, id);
+    (void)usleep(LATE_MS * 1000U);
+    (void)pthread_mutex_unlock(&f->lock);
+    link_wait_for(f, &f->n_done, 1);
+    assert_int_equal(f->job.end, WD_JOB_DONE);
+}
+
 static void a_stop_ends_what_is_left(void **state)
 {
     link_fixture *f = *state;
@@ -211,6 +270,7 @@ int main(void)
         TEST(nonsense_from_the_executor_loses_its_jobs),
         TEST(results_of_unknown_jobs_are_ignored),
         TEST(an_executor_that_misses_a_deadline_is_given_up),
+        TEST(what_lies_unread_is_not_the_executors_fault),
         TEST(a_stop_ends_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
