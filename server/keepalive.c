@@ -81,9 +81,10 @@ wd_status wd_keepalive_set(int port, const wd_keepalive *keepalive, wd_error *er
                        "gone without a word would not be noticed",
                        port);
     if (!set_one(listening, k))
-        return wd_fail(err, WD_FAILED_PRECONDITION,
-                       "the kernel refuses TCP's keepalive on port %d: %s", port,
-                       strerrordesc_np(errno));
+        return wd_fail(
+            err, WD_FAILED_PRECONDITION,
+            "the kernel refuses TCP's keepalive, or TCP_NOTSENT_LOWAT, on port %d: %s",
+            port, strerrordesc_np(errno));
     for (int fd = 0; fd < SEARCHED_FDS; fd++) {
         if (port_of(fd) == port)
             (void)set_one(fd, k); /* came before; it may be gone already */

@@ -25,7 +25,6 @@
 #define WD_TLS_ACCOUNT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/c/cleanup.h"
@@ -39,7 +38,8 @@
 #define WD_LITTLE_BYTES (64U << 10)
 #define WD_LITTLE_PART  256U
 
-#define WD_PROGRESS_BYTES (64U << 10) /* less in a while is no progress */
+#define WD_PROGRESS_BYTES                                                              \
+    (64U << 10) /* of a message; less in its time is no progress */
 
 #define WD_FREE_REPLY_BYTES 4096U /* not charged: the number of calls bounds them */
 

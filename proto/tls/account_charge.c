@@ -108,12 +108,13 @@ static bool make_room(wd_tls_account *account, wd_kind which, uint64_t bytes,
 {
     static const wd_tls_cause causes[] = {WD_TLS_REQUEST_YIELDED, WD_TLS_REPLY_YIELDED};
     wd_tls_ledger *ledger = account->ledger;
-    uint64_t stay = ledger->used[which] - ledger->leaving[which];
+    uint64_t staying = ledger->used[which] - ledger->leaving[which];
     uint64_t would_hold = account->share->used[which] + bytes;
 
     if (has_room(ledger, which, bytes, most))
         return true;
-    if (!wd_shares_could_yield(&ledger->shares, which, would_hold, stay + bytes - most))
+    if (!wd_shares_could_yield(&ledger->shares, which, would_hold,
+                               staying + bytes - most))
         return false;
     while (!has_room(ledger, which, bytes, most)) {
         wd_share *share = wd_shares_most(&ledger->shares, which, would_hold);
